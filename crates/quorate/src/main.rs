@@ -1,0 +1,6 @@
+//! Quorate.
+fn main() {
+    for crd in quorate_api::crds() {
+        println!("---\n{}", quorate_api::to_yaml(&crd));
+    }
+}
