@@ -44,6 +44,13 @@ fn slim(value: &mut Value) {
             if schema.get("description").is_some_and(Value::is_string) {
                 schema.remove("description");
             }
+            // A template without metadata is complete.
+            if let Some(Value::Array(required)) = schema.get_mut("required") {
+                required.retain(|field| field != "metadata");
+            }
+            if schema.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                schema.remove("required");
+            }
             schema.values_mut().for_each(slim);
         }
         Value::Array(schemas) => schemas.iter_mut().for_each(slim),

@@ -35,8 +35,12 @@ impl Rule {
         Self { name, at: at.into(), holds: holds.into(), message: message.into(), message_with_values: None, field: None }
     }
 
-    pub(crate) fn with_values(mut self, expression: impl Into<Cow<'static, str>>) -> Self {
-        self.message_with_values = Some(expression.into());
+    /// The message with `%d` and `%s` in it, and the expressions whose values take their places.
+    ///
+    /// Not a sum of strings: the API server reckons with the worst length of each, and refuses the CRD for its cost.
+    pub(crate) fn with_values(mut self, text: impl AsRef<str>, values: &[&str]) -> Self {
+        let text = text.as_ref().replace('\\', r"\\").replace('\'', r"\'");
+        self.message_with_values = Some(format!("'{text}'.format([{}])", values.join(", ")).into());
         self
     }
 
@@ -78,6 +82,6 @@ pub(crate) fn duration(name: &'static str, at: impl Into<Cow<'static, str>>) -> 
     let at = at.into();
     let pattern = DURATION_PATTERN.replace('\\', r"\\");
     let message = format!("{at} must be a duration such as 90s, 5m or 1h30m");
-    let with_values = format!("'{at} is \"' + self + '\", which is no duration; write it as 90s, 5m or 1h30m'");
-    Rule::new(name, at, format!("self.matches('{pattern}')"), message).with_values(with_values)
+    let with_values = format!("{at} is \"%s\", which is no duration; write it as 90s, 5m or 1h30m");
+    Rule::new(name, at, format!("self.matches('{pattern}')"), message).with_values(with_values, &["self"])
 }

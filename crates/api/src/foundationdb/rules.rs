@@ -34,10 +34,13 @@ fn version_supported() -> Rule {
         format!("{shape} && ({has_major} > {major} || ({has_major} == {major} && {has_minor} >= {minor}))"),
         format!("spec.version must be {} or newer, written as major.minor.patch, for example 7.3.69", Version::MINIMUM),
     )
-    .with_values(format!(
-        "'spec.version is \"' + self + '\"; it must be {} or newer, written as major.minor.patch, for example 7.3.69'",
-        Version::MINIMUM
-    ))
+    .with_values(
+        format!(
+            "spec.version is \"%s\"; it must be {} or newer, written as major.minor.patch, for example 7.3.69",
+            Version::MINIMUM
+        ),
+        &["self"],
+    )
 }
 
 fn process_group_prefix() -> Rule {
@@ -48,7 +51,8 @@ fn process_group_prefix() -> Rule {
         "spec.processGroupIDPrefix must be 2 to 43 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, for example dc1",
     )
     .with_values(
-        "'spec.processGroupIDPrefix is \"' + self + '\"; it must be 2 to 43 letters, digits, \"-\", \"_\" or \".\", beginning and ending with a letter or digit, for example dc1'",
+        "spec.processGroupIDPrefix is \"%s\"; it must be 2 to 43 letters, digits, \"-\", \"_\" or \".\", beginning and ending with a letter or digit, for example dc1",
+        &["self"],
     )
 }
 
@@ -58,12 +62,18 @@ fn coordinator_class() -> Rule {
         "coordinator-class",
         "spec.coordinatorSelection.[]",
         format!("!has(self.processClass) || self.processClass in {stateful:?}"),
-        format!("spec.coordinatorSelection names a class that keeps nothing on disk; coordinators need one of {}", stateful.join(", ")),
+        format!(
+            "spec.coordinatorSelection names a class that keeps nothing on disk; coordinators need one of {}",
+            stateful.join(", ")
+        ),
     )
-    .with_values(format!(
-        "'spec.coordinatorSelection names the class \"' + self.processClass + '\", which keeps nothing on disk; coordinators need one of {}'",
-        stateful.join(", ")
-    ))
+    .with_values(
+        format!(
+            "spec.coordinatorSelection names the class \"%s\", which keeps nothing on disk; coordinators need one of {}",
+            stateful.join(", ")
+        ),
+        &["self.processClass"],
+    )
     .naming(".processClass")
 }
 
@@ -74,9 +84,7 @@ fn pod_ip_family() -> Rule {
         "self in [0, 4, 6]",
         "spec.routing.podIPFamily must be 4 or 6, or 0 to take the pod's first address",
     )
-    .with_values(
-        "'spec.routing.podIPFamily is ' + string(self) + '; it must be 4 or 6, or 0 to take the first address of the pod'",
-    )
+    .with_values("spec.routing.podIPFamily is %d; it must be 4 or 6, or 0 to take the first address of the pod", &["self"])
 }
 
 fn custom_parameter_has_value() -> Rule {
@@ -87,24 +95,25 @@ fn custom_parameter_has_value() -> Rule {
         "a custom parameter must be name=value, for example knob_disable_posix_kernel_aio=1",
     )
     .with_values(
-        "'custom parameter \"' + self + '\" has no name or no value; write it as name=value, for example knob_disable_posix_kernel_aio=1'",
+        "custom parameter \"%s\" has no name or no value; write it as name=value, for example knob_disable_posix_kernel_aio=1",
+        &["self"],
     )
 }
 
 fn bucket_not_negative() -> Rule {
     let kinds = ["storage", "log", "stateless"];
     let holds: Vec<_> = kinds.iter().map(|kind| format!("(!has(self.{kind}) || self.{kind} >= 0)")).collect();
-    let shown: Vec<_> = kinds.iter().map(|kind| format!("'{kind} ' + (has(self.{kind}) ? string(self.{kind}) : '1')")).collect();
+    let limits = kinds.map(|kind| format!("has(self.{kind}) ? self.{kind} : 1"));
     Rule::new(
         "bucket-not-negative",
         "spec.automationOptions.replacements.replacementBucket",
         holds.join(" && "),
         "replacementBucket has a limit below 0; use 0 to stop replacements of that kind, or a larger number",
     )
-    .with_values(format!(
-        "'replacementBucket has a limit below 0 (' + {} + '); use 0 to stop replacements of that kind, or a larger number'",
-        shown.join(" + ', ' + ")
-    ))
+    .with_values(
+        "replacementBucket has a limit below 0 (storage %d, log %d, stateless %d); use 0 to stop replacements of that kind, or a larger number",
+        &limits.each_ref().map(String::as_str),
+    )
 }
 
 fn synchronization_mode_once() -> Rule {
@@ -141,7 +150,8 @@ fn localities() -> [Rule; 4] {
             "spec.localities has a key that is no name; use letters, digits, '_', '.' or '-' without the prefix locality_, for example data_hall",
         )
         .with_values(
-            "'spec.localities has the key \"' + self.key + '\"; use letters, digits, \"_\", \".\" or \"-\" without the prefix locality_, for example data_hall'",
+            "spec.localities has the key \"%s\"; use letters, digits, \"_\", \".\" or \"-\" without the prefix locality_, for example data_hall",
+            &["self.key"],
         )
         .naming(".key"),
         Rule::new(
@@ -150,14 +160,14 @@ fn localities() -> [Rule; 4] {
             format!("{value} || {env} || {topology}"),
             "spec.localities has a key without a source; set one of value, envValue or topologyKey",
         )
-        .with_values("'spec.localities: \"' + self.key + '\" has no source; set one of value, envValue or topologyKey'"),
+        .with_values("spec.localities: \"%s\" has no source; set one of value, envValue or topologyKey", &["self.key"]),
         Rule::new(
             "locality-reserved",
             "spec.localities.[]",
             format!("!(self.key in {reserved})"),
             "spec.localities sets a key that Quorate itself sets on every process (instance_id, process_id); remove it",
         )
-        .with_values("'spec.localities sets \"' + self.key + '\", which Quorate itself sets on every process; remove it'")
+        .with_values("spec.localities sets \"%s\", which Quorate itself sets on every process; remove it", &["self.key"])
         .naming(".key"),
         Rule::new(
             "locality-once",
@@ -165,10 +175,10 @@ fn localities() -> [Rule; 4] {
             format!("self.all(one, self.exists_one(other, {one} == {other}))"),
             "spec.localities has one key twice (zone is zoneid, datacenter is dcid, machine is machineid); keep one of them",
         )
-        .with_values(format!(
-            "'spec.localities has \"' + self.filter(one, !self.exists_one(other, {one} == {other}))[0].key + '\" twice \
-             (zone is zoneid, datacenter is dcid, machine is machineid); keep one of them'"
-        )),
+        .with_values(
+            "spec.localities has \"%s\" twice (zone is zoneid, datacenter is dcid, machine is machineid); keep one of them",
+            &[&format!("self.filter(one, !self.exists_one(other, {one} == {other}))[0].key")],
+        ),
     ]
 }
 
@@ -183,9 +193,10 @@ fn no_contradiction() -> [Rule; 3] {
             format!("!{said} || !has(self.localities) || self.localities.all(l, !(l.key in {keys}) || {agrees})"),
             format!("spec.{field} and spec.localities say different things about the {word}; remove spec.{field}"),
         )
-        .with_values(format!(
-            "'spec.{field} is \"' + self.{field} + '\" and spec.localities says something else about the {word}; remove spec.{field}'"
-        ))
+        .with_values(
+            format!("spec.{field} is \"%s\" and spec.localities says something else about the {word}; remove spec.{field}"),
+            &[&format!("self.{field}")],
+        )
     };
     let domain = |field: &str| is_set("self.faultDomain", field);
     let (by_value, by_env, by_key) = (is_set("l", "value"), is_set("l", "envValue"), "self.faultDomain.key == l.topologyKey");
@@ -224,8 +235,9 @@ fn distribution() -> [Rule; 3] {
          ? self.databaseConfiguration.redundancy_mode : '{}')",
         RedundancyMode::default()
     );
-    let minima: Vec<_> = RedundancyMode::ALL.iter().map(|mode| format!("'{mode}': {}", mode.minimum_fault_domains())).collect();
-    let minimum = format!("{{{}}}[{mode}]", minima.join(", "));
+    let cases: String =
+        RedundancyMode::ALL.iter().map(|each| format!("{mode} == '{each}' ? {} : ", each.minimum_fault_domains())).collect();
+    let minimum = format!("({cases}1)");
     let chosen = "self.distribution.desiredFaultDomains";
     let from_node = format!(
         "l.key in ['data_hall', 'datacenter', 'dcid'] && !{} && !{} && {}",
@@ -240,10 +252,10 @@ fn distribution() -> [Rule; 3] {
             format!("!({PACKS}) || !has({chosen}) || {chosen} >= {minimum}"),
             "spec.distribution.desiredFaultDomains is smaller than the redundancy mode needs; raise it (single 1, double 2, the others 3)",
         )
-        .with_values(format!(
-            "'spec.distribution.desiredFaultDomains is ' + string({chosen}) + ', but redundancy mode ' + {mode} + \
-             ' needs at least ' + string({minimum}) + '; raise it, or choose another redundancy mode'"
-        ))
+        .with_values(
+            "spec.distribution.desiredFaultDomains is %d, but redundancy mode %s needs at least %d; raise it, or choose another redundancy mode",
+            &[chosen, &mode, &minimum],
+        )
         .naming(".distribution.desiredFaultDomains"),
         Rule::new(
             "distribution-real-fault-domain",
@@ -255,7 +267,8 @@ fn distribution() -> [Rule; 3] {
             "spec.distribution needs hosts to spread over, and spec.faultDomain.key says there are none; remove spec.faultDomain.key or use a node label",
         )
         .with_values(
-            "'spec.distribution needs hosts to spread over, and spec.faultDomain.key is ' + self.faultDomain.key + '; remove it or use a node label such as kubernetes.io/hostname'",
+            "spec.distribution needs hosts to spread over, and spec.faultDomain.key is %s; remove it or use a node label such as kubernetes.io/hostname",
+            &["self.faultDomain.key"],
         )
         .naming(".faultDomain"),
         Rule::new(

@@ -32,7 +32,7 @@ fn replicas_not_negative() -> Rule {
         "self >= 0",
         "spec.replicas is below 0; use the number of log stores, 3 for most sets",
     )
-    .with_values("'spec.replicas is ' + string(self) + '; use the number of log stores, 3 for most sets'")
+    .with_values("spec.replicas is %d; use the number of log stores, 3 for most sets", &["self"])
 }
 
 fn image_named() -> Rule {
@@ -52,7 +52,7 @@ fn memory_limit_percent() -> Rule {
         "self > 0 && self <= 100",
         "spec.memoryLimitPercent must be 1 to 100",
     )
-    .with_values("'spec.memoryLimitPercent is ' + string(self) + '; it must be 1 to 100'")
+    .with_values("spec.memoryLimitPercent is %d; it must be 1 to 100", &["self"])
 }
 
 fn cluster_domain() -> Rule {
@@ -62,7 +62,7 @@ fn cluster_domain() -> Rule {
         r"self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\.?$')",
         "spec.clusterDomain must be a domain name, for example cluster.local",
     )
-    .with_values("'spec.clusterDomain is \"' + self + '\"; it must be a domain name, for example cluster.local'")
+    .with_values("spec.clusterDomain is \"%s\"; it must be a domain name, for example cluster.local", &["self"])
 }
 
 fn topology_spread_once() -> Rule {
@@ -84,10 +84,10 @@ fn log_replicas_fit() -> Rule {
         format!("!has(self.initialConfig) || !has({asked}) || self.replicas == 0 || {asked} <= self.replicas"),
         "spec.initialConfig.logShardReplicas is larger than spec.replicas, and each replica of HAKeeper and the log needs a store of its own; use as many stores or more",
     )
-    .with_values(format!(
-        "'spec.replicas is ' + string(self.replicas) + ', but spec.initialConfig.logShardReplicas is ' + string({asked}) + \
-         ' and each replica of HAKeeper and the log needs a store of its own; use ' + string({asked}) + ' stores or more'"
-    ))
+    .with_values(
+        "spec.replicas is %d, but spec.initialConfig.logShardReplicas is %d and each replica of HAKeeper and the log needs a store of its own; use %d stores or more",
+        &["self.replicas", asked, asked],
+    )
     .naming(".replicas")
 }
 
@@ -101,8 +101,8 @@ fn born_log_replicas_fit() -> Rule {
         "spec.replicas is smaller than the number of log replicas this set was born with (status.logShardReplicas), and each needs a store of its own; use as many stores or more",
     )
     .with_values(
-        "'spec.replicas is ' + string(self.spec.replicas) + ', but this set was born with ' + string(self.status.logShardReplicas) + \
-         ' log replicas and each needs a store of its own; use ' + string(self.status.logShardReplicas) + ' stores or more'",
+        "spec.replicas is %d, but this set was born with %d log replicas and each needs a store of its own; use %d stores or more",
+        &["self.spec.replicas", "self.status.logShardReplicas", "self.status.logShardReplicas"],
     )
     .naming(".spec.replicas")
 }
@@ -114,7 +114,10 @@ fn log_replicas_positive() -> Rule {
         "self >= 1",
         "spec.initialConfig.logShardReplicas must be at least 1; 3 survives the loss of a store",
     )
-    .with_values("'spec.initialConfig.logShardReplicas is ' + string(self) + '; it must be at least 1, and 3 survives the loss of a store'")
+    .with_values(
+        "spec.initialConfig.logShardReplicas is %d; it must be at least 1, and 3 survives the loss of a store",
+        &["self"],
+    )
 }
 
 fn volume_not_empty() -> Rule {
@@ -124,7 +127,7 @@ fn volume_not_empty() -> Rule {
         "isQuantity(string(self.size)) && quantity(string(self.size)).isGreaterThan(quantity('0'))",
         "spec.volume.size must be a size above 0, for example 100Gi",
     )
-    .with_values("'spec.volume.size is \"' + string(self.size) + '\"; it must be a size above 0, for example 100Gi'")
+    .with_values("spec.volume.size is \"%s\"; it must be a size above 0, for example 100Gi", &["string(self.size)"])
     .naming(".size")
 }
 
@@ -137,7 +140,8 @@ fn volume_never_shrinks() -> Rule {
         "spec.volume.size can only grow; keep the size it has, or use a larger one",
     )
     .with_values(
-        "'spec.volume.size is ' + string(oldSelf.size) + ' and can only grow, not become ' + string(self.size) + '; keep it, or use a larger one'",
+        "spec.volume.size is %s and can only grow, not become %s; keep it, or use a larger one",
+        &["string(oldSelf.size)", "string(self.size)"],
     )
     .naming(".size")
 }

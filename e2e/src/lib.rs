@@ -1,0 +1,14 @@
+//! A real Kubernetes control plane on this machine, for tests: etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
+//!
+//! [`programs`] builds them once, [`ControlPlane`] starts any number of them on loopback, [`ControlPlane::case`] gives a test its
+//! namespace, and whatever was started is ended again, however the test ends.
+
+mod certificates;
+mod control_plane;
+mod kubectl;
+mod ports;
+pub mod programs;
+mod supervised;
+
+pub use control_plane::{Case, ControlPlane};
+pub use kubectl::{Kubectl, Printed};
