@@ -1,5 +1,7 @@
 //! The harness itself: control planes come up, several at once, and leave nothing behind.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::Namespace;

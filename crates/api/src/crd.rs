@@ -44,6 +44,9 @@ fn drop_nullable(value: &mut Value) {
             if schema.get("nullable") == Some(&Value::Bool(true)) {
                 schema.remove("nullable");
             }
+            if let Some(Value::Array(allowed)) = schema.get_mut("enum") {
+                allowed.retain(|value| !value.is_null());
+            }
             schema.values_mut().for_each(drop_nullable);
         }
         Value::Array(items) => items.iter_mut().for_each(drop_nullable),

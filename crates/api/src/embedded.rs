@@ -44,9 +44,10 @@ fn slim(value: &mut Value) {
             if schema.get("description").is_some_and(Value::is_string) {
                 schema.remove("description");
             }
-            // A template without metadata is complete.
+            // A template without metadata is complete, and Kubernetes takes a reference without a name for one with an empty name.
+            let is_reference = is_reference(schema);
             if let Some(Value::Array(required)) = schema.get_mut("required") {
-                required.retain(|field| field != "metadata");
+                required.retain(|field| field != "metadata" && !(is_reference && field == "name"));
             }
             if schema.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
                 schema.remove("required");
@@ -63,6 +64,13 @@ const QUANTITY_MARK: &str = "Quantity is a fixed-point representation of a numbe
 
 fn describes(schema: &Map<String, Value>, mark: &str) -> bool {
     schema.get("description").and_then(Value::as_str).is_some_and(|text| text.contains(mark))
+}
+
+/// Names a Secret or ConfigMap and says nothing of its own.
+fn is_reference(schema: &Map<String, Value>) -> bool {
+    let known = ["name", "namespace", "optional", "items", "defaultMode"];
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|properties| properties.keys().all(|name| known.contains(&name.as_str())))
 }
 
 fn is_object_meta(schema: &Map<String, Value>) -> bool {

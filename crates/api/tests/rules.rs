@@ -1,5 +1,7 @@
 //! Every validation rule takes a good object and refuses a bad one, with the sentence its users will read.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod examples;
 
 use std::collections::BTreeSet;
