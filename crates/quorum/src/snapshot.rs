@@ -1,0 +1,92 @@
+//! What a decision is made from.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::Journal;
+
+/// Which leadership a decision belongs to: the number of times the lease changed hands. A step of an older one has no effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Epoch(pub i64);
+
+/// Everything that may influence a decision about one cluster, and nothing else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot<Desired, Kube, Facts> {
+    /// The time it was taken.
+    pub now: Timestamp,
+    /// The leadership it was taken under.
+    pub epoch: Epoch,
+    /// What the user asked for, checked.
+    pub desired: Desired,
+    /// What Kubernetes says: sorted, small, our own types.
+    pub kube: Kube,
+    /// What the database says.
+    pub database: Sighting<Facts>,
+    /// What was begun and not seen to finish.
+    pub journal: Journal,
+}
+
+/// What is known of a database. There is no silent default: what was not seen is not known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "sighting")]
+pub enum Sighting<Facts> {
+    /// It was asked and answered.
+    Seen {
+        /// When it answered.
+        at: Timestamp,
+        /// What it said.
+        facts: Facts,
+    },
+    /// It was asked and did not answer.
+    Unreachable {
+        /// Since when.
+        since: Timestamp,
+        /// What went wrong.
+        why: String,
+    },
+    /// It was not asked yet.
+    NotAsked,
+}
+
+impl<Facts> Sighting<Facts> {
+    /// What it said, if it was said recently enough to act on. Old is not safe.
+    pub fn fresh(&self, now: Timestamp, at_most: jiff::SignedDuration) -> Option<&Facts> {
+        match self {
+            Self::Seen { at, facts } if now.duration_since(*at) <= at_most => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// What it last said, however long ago; for showing, not for acting.
+    pub fn last(&self) -> Option<&Facts> {
+        match self {
+            Self::Seen { facts, .. } => Some(facts),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+
+    #[test]
+    fn an_old_sighting_is_shown_but_not_acted_on() {
+        let at = Timestamp::UNIX_EPOCH;
+        let seen = Sighting::Seen { at, facts: "healthy" };
+        let limit = SignedDuration::from_secs(10);
+        assert_eq!(seen.fresh(at + SignedDuration::from_secs(10), limit), Some(&"healthy"));
+        assert_eq!(seen.fresh(at + SignedDuration::from_secs(11), limit), None);
+        assert_eq!(seen.last(), Some(&"healthy"));
+    }
+
+    #[test]
+    fn silence_is_not_an_answer() {
+        let limit = SignedDuration::MAX;
+        let since = Timestamp::UNIX_EPOCH;
+        assert_eq!(Sighting::<()>::Unreachable { since, why: String::new() }.fresh(since, limit), None);
+        assert_eq!(Sighting::<()>::NotAsked.fresh(since, limit), None);
+    }
+}
