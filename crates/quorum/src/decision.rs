@@ -65,7 +65,9 @@ mod tests {
         let second = |n| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(n);
         for order in [[10, 300, 60], [300, 60, 10], [60, 10, 300]] {
             let mut wake = Wake::default();
-            order.into_iter().for_each(|n| wake.at(second(n)));
+            for n in order {
+                wake.at(second(n));
+            }
             assert_eq!(wake.0, Some(second(10)));
         }
     }

@@ -1,0 +1,149 @@
+//! A process group: one pod, its volume and its processes, under one name for its whole life.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::ProcessClass;
+
+/// The name of a process group, `[prefix-]class-number`. A number is never used twice.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ProcessGroupId(pub String);
+
+impl ProcessGroupId {
+    /// A new name.
+    pub fn new(prefix: Option<&str>, class: ProcessClass, number: i64) -> Self {
+        Self(prefix.map_or_else(|| format!("{class}-{number}"), |prefix| format!("{prefix}-{class}-{number}")))
+    }
+
+    /// Its number, from the end of the name.
+    pub fn number(&self) -> Option<i64> {
+        self.0.rsplit_once('-').and_then(|(_, number)| number.parse().ok())
+    }
+}
+
+impl fmt::Display for ProcessGroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What is recorded of a process group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessGroup {
+    /// Its class.
+    pub class: ProcessClass,
+    /// Every address it was seen with.
+    pub addresses: Vec<String>,
+    /// Its zone.
+    pub fault_domain: Option<String>,
+    /// Since when it is to be removed.
+    pub removal: Option<Timestamp>,
+    /// Since when the database confirms that nothing is left on it.
+    pub exclusion: Option<Timestamp>,
+    /// Whether it is removed without moving data away.
+    pub exclusion_skipped: bool,
+    /// What is not as it should be, and since when.
+    pub conditions: BTreeMap<GroupCondition, Timestamp>,
+}
+
+impl ProcessGroup {
+    /// A new one.
+    pub fn new(class: ProcessClass) -> Self {
+        Self {
+            class,
+            addresses: Vec::new(),
+            fault_domain: None,
+            removal: None,
+            exclusion: None,
+            exclusion_skipped: false,
+            conditions: BTreeMap::new(),
+        }
+    }
+
+    /// Records that a condition holds or no longer holds; the time of its beginning is kept.
+    pub fn note(&mut self, condition: GroupCondition, holds: bool, now: Timestamp) {
+        if holds {
+            self.conditions.entry(condition).or_insert(now);
+        } else {
+            self.conditions.remove(&condition);
+        }
+    }
+}
+
+/// What can be wrong with a process group, under the names of the existing operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum GroupCondition {
+    /// Its pod does not exist.
+    MissingPod,
+    /// Its volume does not exist.
+    #[serde(rename = "MissingPVC")]
+    MissingPvc,
+    /// The database does not see its processes.
+    MissingProcesses,
+    /// Its pod has ended or does not get ready.
+    PodFailing,
+    /// Its pod was not placed on a node yet.
+    PodPending,
+    /// Its objects are being deleted.
+    ResourcesTerminating,
+}
+
+impl GroupCondition {
+    /// Every condition.
+    pub const ALL: [Self; 6] =
+        [Self::MissingPod, Self::MissingPvc, Self::MissingProcesses, Self::PodFailing, Self::PodPending, Self::ResourcesTerminating];
+
+    /// Its name in the status.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MissingPod => "MissingPod",
+            Self::MissingPvc => "MissingPVC",
+            Self::MissingProcesses => "MissingProcesses",
+            Self::PodFailing => "PodFailing",
+            Self::PodPending => "PodPending",
+            Self::ResourcesTerminating => "ResourcesTerminating",
+        }
+    }
+
+    /// Reads a name back; one this version does not know is none of ours.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|condition| condition.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_prefix_class_and_number() {
+        assert_eq!(ProcessGroupId::new(None, ProcessClass::ClusterController, 7).to_string(), "cluster_controller-7");
+        let id = ProcessGroupId::new(Some("dc1"), ProcessClass::Storage, 12);
+        assert_eq!(id.to_string(), "dc1-storage-12");
+        assert_eq!(id.number(), Some(12));
+    }
+
+    #[test]
+    fn the_beginning_of_a_condition_is_kept() {
+        let mut group = ProcessGroup::new(ProcessClass::Log);
+        let (first, later) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_secs(60));
+        group.note(GroupCondition::MissingPod, true, first);
+        group.note(GroupCondition::MissingPod, true, later);
+        assert_eq!(group.conditions[&GroupCondition::MissingPod], first);
+        group.note(GroupCondition::MissingPod, false, later);
+        assert!(group.conditions.is_empty());
+    }
+
+    #[test]
+    fn conditions_are_read_back_from_their_names() {
+        for condition in GroupCondition::ALL {
+            assert_eq!(GroupCondition::from_name(condition.name()), Some(condition));
+        }
+        assert_eq!(GroupCondition::from_name("SomethingNew"), None);
+    }
+}
