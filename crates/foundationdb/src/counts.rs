@@ -64,11 +64,13 @@ fn stateless(mode: RedundancyMode, roles: RoleCounts, asked: &AskedCounts) -> i3
     let proxies = if has_own(ProcessClass::Proxy) {
         0
     } else if roles.commit_proxies.is_some() || roles.grv_proxies.is_some() {
-        unless_own(ProcessClass::GrvProxy, role(roles.grv_proxies, 1)) + unless_own(ProcessClass::CommitProxy, role(roles.commit_proxies, 2))
+        unless_own(ProcessClass::GrvProxy, role(roles.grv_proxies, 1))
+            + unless_own(ProcessClass::CommitProxy, role(roles.commit_proxies, 2))
     } else {
         role(roles.proxies, 3)
     };
-    let singletons = [ProcessClass::Master, ProcessClass::ClusterController, ProcessClass::Ratekeeper, ProcessClass::DataDistributor];
+    let singletons =
+        [ProcessClass::Master, ProcessClass::ClusterController, ProcessClass::Ratekeeper, ProcessClass::DataDistributor];
     let singles: i32 = singletons.into_iter().map(|class| unless_own(class, 1)).sum();
     singles + unless_own(ProcessClass::Resolution, role(roles.resolvers, 1)) + proxies + spare(mode)
 }
@@ -78,7 +80,10 @@ mod tests {
     use super::*;
 
     fn counts(mode: RedundancyMode, roles: RoleCounts, asked: &[(ProcessClass, i32)]) -> Vec<(&'static str, u32)> {
-        process_counts(mode, roles, &asked.iter().copied().collect()).into_iter().map(|(class, count)| (class.name(), count)).collect()
+        process_counts(mode, roles, &asked.iter().copied().collect())
+            .into_iter()
+            .map(|(class, count)| (class.name(), count))
+            .collect()
     }
 
     #[test]
@@ -106,12 +111,21 @@ mod tests {
 
     #[test]
     fn minus_one_means_none() {
-        assert_eq!(counts(RedundancyMode::Double, RoleCounts::default(), &[(ProcessClass::Stateless, -1)]), [("log", 4), ("storage", 3)]);
+        assert_eq!(
+            counts(RedundancyMode::Double, RoleCounts::default(), &[(ProcessClass::Stateless, -1)]),
+            [("log", 4), ("storage", 3)]
+        );
     }
 
     #[test]
     fn roles_that_were_asked_for_count() {
-        let roles = RoleCounts { storage: Some(12), logs: Some(5), commit_proxies: Some(4), grv_proxies: Some(2), ..RoleCounts::default() };
+        let roles = RoleCounts {
+            storage: Some(12),
+            logs: Some(5),
+            commit_proxies: Some(4),
+            grv_proxies: Some(2),
+            ..RoleCounts::default()
+        };
         assert_eq!(counts(RedundancyMode::Triple, roles, &[]), [("log", 7), ("stateless", 13), ("storage", 12)]);
     }
 }

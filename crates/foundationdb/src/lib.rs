@@ -1,11 +1,25 @@
 //! FoundationDB's rules: what its words mean and what follows from them.
 //!
-//! Everything here is pure: no clock, no chance, no I/O. Who looks for a rule opens the file named after it.
+//! Everything here is pure: no clock, no chance, no I/O. Who looks for a rule opens the file named after it; who wants to know what
+//! happens to a cluster begins with [`decide`].
 
 mod class;
+mod counts;
+pub mod decide;
+mod facts;
+mod objects;
+mod process_group;
+pub mod reasons;
 mod redundancy;
+mod report;
 mod version;
 
 pub use class::{ProcessClass, UnknownClass};
+pub use counts::{AskedCounts, RoleCounts, process_counts};
+pub use decide::decide;
+pub use facts::{ClaimFacts, ClassTemplate, Desired, KubeFacts, PodFacts, PodPhase, Recorded};
+pub use objects::labels;
+pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId};
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};
+pub use report::{DatabaseReport, ProcessReport, ReportError};
 pub use version::{Version, VersionError};

@@ -95,8 +95,14 @@ pub enum GroupCondition {
 
 impl GroupCondition {
     /// Every condition.
-    pub const ALL: [Self; 6] =
-        [Self::MissingPod, Self::MissingPvc, Self::MissingProcesses, Self::PodFailing, Self::PodPending, Self::ResourcesTerminating];
+    pub const ALL: [Self; 6] = [
+        Self::MissingPod,
+        Self::MissingPvc,
+        Self::MissingProcesses,
+        Self::PodFailing,
+        Self::PodPending,
+        Self::ResourcesTerminating,
+    ];
 
     /// Its name in the status.
     pub const fn name(self) -> &'static str {

@@ -49,7 +49,8 @@ impl DatabaseReport {
         let status: Status = serde_json::from_slice(status)?;
         let database = status.client.and_then(|client| client.database_status).unwrap_or_default();
         let cluster = status.cluster.unwrap_or_default();
-        let processes = cluster.processes.into_values().filter_map(|process| Some((process.address.clone()?, process.into()))).collect();
+        let processes =
+            cluster.processes.into_values().filter_map(|process| Some((process.address.clone()?, process.into()))).collect();
         Ok(Self {
             available: database.available.unwrap_or(false),
             healthy: database.healthy.unwrap_or(false),
@@ -61,11 +62,13 @@ impl DatabaseReport {
 
     /// The processes of a group: by what they say, and by their address, for a process that just started says nothing yet.
     pub fn of_group<'a>(&'a self, group: &'a ProcessGroupId, addresses: &'a [String]) -> impl Iterator<Item = &'a ProcessReport> {
-        self.processes.iter().filter(move |(address, process)| match &process.group {
-            Some(named) => named == group,
-            None => addresses.iter().any(|known| host(address) == known),
-        })
-        .map(|(_, process)| process)
+        self.processes
+            .iter()
+            .filter(move |(address, process)| match &process.group {
+                Some(named) => named == group,
+                None => addresses.iter().any(|known| host(address) == known),
+            })
+            .map(|(_, process)| process)
     }
 }
 
