@@ -120,15 +120,15 @@ impl Go {
             "-s -w -X {version}.gitVersion={KUBERNETES_VERSION} -X {version}.gitMajor=1 -X {version}.gitMinor={minor} -X {version}.gitTreeState=clean"
         );
         let unfinished = to.with_extension("unfinished");
-        let status = Command::new(&self.0)
+        let output = Command::new(&self.0)
             .current_dir(module)
             .envs([("CGO_ENABLED", "0"), ("GOTOOLCHAIN", "local"), ("GOWORK", "off"), ("GOFLAGS", "-buildvcs=false")])
             .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o"])
             .args([unfinished.as_os_str(), package.as_ref()])
-            .status()
+            .output()
             .with_context(|| format!("starting go to build {package}"))?;
-        if !status.success() {
-            bail!("go could not build {package}: {status}");
+        if !output.status.success() {
+            bail!("go could not build {package}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
         }
         fs::rename(&unfinished, to).with_context(|| format!("putting {} into the cache", to.display()))
     }

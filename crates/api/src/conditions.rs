@@ -7,6 +7,13 @@ pub const FIELDS_WITHOUT_EFFECT: &str = "FieldsWithoutEffect";
 /// Names a field that has a successor.
 pub const DEPRECATED_FIELDS: &str = "DeprecatedFields";
 
+/// The database can be read and written.
+pub const AVAILABLE: &str = "Available";
+/// Something is being changed.
+pub const PROGRESSING: &str = "Progressing";
+/// Something is not done, and the message says why.
+pub const HELD: &str = "Held";
+
 /// Conditions of a LogSet. Other MatrixOne components wait for `Ready` and `Synced`.
 pub mod logset {
     /// HAKeeper answers, and every shard has its majority and a leader.

@@ -70,7 +70,7 @@ pub(crate) fn pod(desired: &Desired, class: ProcessClass, group: &ProcessGroupId
 fn put_main_container(containers: &mut Vec<Container>, desired: &Desired, group: &ProcessGroupId) {
     let position = containers.iter().position(|container| container.name == MAIN_CONTAINER);
     let mut main = position.map(|position| containers.remove(position)).unwrap_or_default();
-    main.name = MAIN_CONTAINER.to_owned();
+    MAIN_CONTAINER.clone_into(&mut main.name);
     main.image.get_or_insert_with(|| desired.image.clone());
     let instance = EnvVar { name: "FDB_INSTANCE_ID".to_owned(), value: Some(group.to_string()), value_from: None };
     main.env.get_or_insert_default().push(instance);

@@ -61,6 +61,61 @@ pub struct FoundationDBClusterStatus {
     pub desired_process_groups: Option<i32>,
     /// How many are as they should be.
     pub reconciled_process_groups: Option<i32>,
+    /// What Quorate itself needs to remember, and why it does nothing more.
+    pub quorate: Option<QuorateStatus>,
+}
+
+/// What Quorate needs to remember between two decisions, and why it does nothing more.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuorateStatus {
+    /// The leadership that wrote this: an operator with a smaller one changes nothing.
+    pub epoch: Option<i64>,
+    /// The highest number that was ever given to a process group.
+    pub last_process_group_number: Option<i64>,
+    /// What was begun and not seen to finish.
+    pub journal: Option<Vec<JournalEntry>>,
+    /// Why nothing more is done.
+    pub holds: Option<Vec<HoldStatus>>,
+}
+
+/// Something that was begun.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalEntry {
+    /// What it is done to.
+    pub name: String,
+    /// What is done.
+    pub what: String,
+    /// The uid of what it is done to.
+    pub uid: String,
+    /// The zone it disrupts.
+    pub zone: String,
+    /// Since when.
+    pub since: Option<Time>,
+}
+
+/// Something that is not done now, and why.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldStatus {
+    /// A stable code.
+    pub reason: String,
+    /// What it concerns.
+    pub about: String,
+    /// What is not done, and why.
+    pub sentence: String,
+    /// The value that was measured.
+    pub measured: Option<String>,
+    /// The value it was compared with.
+    pub threshold: Option<String>,
+    /// Since when.
+    pub since: Option<Time>,
+    /// What would release it.
+    pub released_by: String,
 }
 
 /// The database's configuration as it was read: every name is open.

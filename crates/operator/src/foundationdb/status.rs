@@ -1,0 +1,205 @@
+//! The status: what it recorded is read before a decision, what was decided is written into it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use quorate_api::conditions::{AVAILABLE, DEPRECATED_FIELDS, FIELDS_WITHOUT_EFFECT, HELD, PROGRESSING};
+use quorate_api::foundationdb::{
+    ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, ProcessGroupCondition,
+    ProcessGroupStatus, QuorateStatus,
+};
+use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
+use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
+use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
+
+/// What an object's status recorded.
+pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
+    let Some(status) = status else { return Recorded::default() };
+    let quorate = status.quorate.clone().unwrap_or_default();
+    let groups: BTreeMap<_, _> = status.process_groups.iter().flatten().filter_map(recorded_group).collect();
+    // A status that was made by hand or by another operator has no last number; those in use tell.
+    let highest = groups.keys().filter_map(ProcessGroupId::number).max().unwrap_or(0);
+    Recorded {
+        last_number: quorate.last_process_group_number.unwrap_or(0).max(highest),
+        epoch: Epoch(quorate.epoch.unwrap_or(0)),
+        reconciled: status.generations.as_ref().and_then(|generations| generations.reconciled),
+        groups,
+    }
+}
+
+/// What an object's status says was begun.
+pub fn recorded_journal(status: Option<&FoundationDBClusterStatus>) -> Journal {
+    let entries = status.and_then(|status| status.quorate.as_ref()).and_then(|quorate| quorate.journal.as_ref());
+    let entry = |entry: &RecordedEntry| {
+        let since = entry.since.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0);
+        let recorded = JournalEntry { what: entry.what.clone(), uid: entry.uid.clone(), zone: entry.zone.clone(), since };
+        (entry.name.clone(), recorded)
+    };
+    Journal(entries.into_iter().flatten().map(entry).collect())
+}
+
+fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, ProcessGroup)> {
+    let id = ProcessGroupId(group.process_group_id.clone()?);
+    let class: ProcessClass = group.process_class.as_deref()?.parse().ok()?;
+    let conditions = group.process_group_conditions.iter().flatten();
+    let recorded = ProcessGroup {
+        class,
+        addresses: group.addresses.clone().unwrap_or_default(),
+        fault_domain: group.fault_domain.clone(),
+        removal: group.removal_timestamp.as_ref().map(|time| time.0),
+        exclusion: group.exclusion_timestamp.as_ref().map(|time| time.0),
+        exclusion_skipped: group.exclusion_skipped.unwrap_or(false),
+        conditions: conditions
+            .filter_map(|condition| {
+                let name = GroupCondition::from_name(condition.type_.as_deref()?)?;
+                Some((name, Timestamp::from_second(condition.timestamp?).ok()?))
+            })
+            .collect(),
+    };
+    Some((id, recorded))
+}
+
+/// The status that shows a decision. What is not ours in the status that was there stays.
+pub(crate) fn shown_status(
+    before: Option<&FoundationDBClusterStatus>,
+    decision: &ClusterDecision,
+    desired: &Desired,
+    now: Timestamp,
+) -> FoundationDBClusterStatus {
+    let mut shown = before.cloned().unwrap_or_default();
+    let ClusterStatus {
+        observed_generation,
+        reconciled,
+        epoch,
+        groups,
+        last_number,
+        journal,
+        desired_groups,
+        reconciled_groups,
+        available,
+        healthy,
+        full_replication,
+        running_version,
+    } = &decision.status;
+    shown.observed_generation = Some(*observed_generation);
+    shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
+    shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).collect());
+    shown.desired_process_groups = i32::try_from(*desired_groups).ok();
+    shown.reconciled_process_groups = i32::try_from(*reconciled_groups).ok();
+    let health = shown.health.unwrap_or_default();
+    shown.health =
+        Some(ClusterHealth { available: *available, healthy: *healthy, full_replication: *full_replication, ..health });
+    if running_version.is_some() {
+        shown.running_version.clone_from(running_version);
+    }
+    shown.quorate = Some(QuorateStatus {
+        epoch: Some(epoch.0),
+        last_process_group_number: Some(*last_number),
+        journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
+            .filter(|entries: &Vec<_>| !entries.is_empty()),
+        holds: Some(decision.holds.iter().map(shown_hold).collect()).filter(|holds: &Vec<_>| !holds.is_empty()),
+    });
+    shown.conditions = Some(conditions(before, decision, desired, now));
+    shown
+}
+
+fn shown_group(id: &ProcessGroupId, group: &ProcessGroup) -> ProcessGroupStatus {
+    let ProcessGroup { class, addresses, fault_domain, removal, exclusion, exclusion_skipped, conditions } = group;
+    let condition = |(condition, since): (&GroupCondition, &Timestamp)| ProcessGroupCondition {
+        type_: Some(condition.name().to_owned()),
+        timestamp: Some(since.as_second()),
+    };
+    ProcessGroupStatus {
+        process_group_id: Some(id.to_string()),
+        process_class: Some(class.name().to_owned()),
+        addresses: (!addresses.is_empty()).then(|| addresses.clone()),
+        removal_timestamp: removal.map(Time),
+        exclusion_timestamp: exclusion.map(Time),
+        exclusion_skipped: exclusion_skipped.then_some(true),
+        process_group_conditions: (!conditions.is_empty()).then(|| conditions.iter().map(condition).collect()),
+        fault_domain: fault_domain.clone(),
+    }
+}
+
+fn shown_entry(name: &str, entry: &JournalEntry) -> RecordedEntry {
+    let JournalEntry { what, uid, zone, since } = entry.clone();
+    RecordedEntry { name: name.to_owned(), what, uid, zone, since: Some(Time(whole_seconds(since))) }
+}
+
+fn shown_hold(hold: &Hold) -> HoldStatus {
+    HoldStatus {
+        reason: hold.reason.to_string(),
+        about: hold.about.clone(),
+        sentence: hold.sentence.clone(),
+        measured: hold.measured.clone(),
+        threshold: hold.threshold.clone(),
+        since: hold.since.map(|since| Time(whole_seconds(since))),
+        released_by: hold.released_by.clone(),
+    }
+}
+
+/// Kubernetes keeps whole seconds; anything finer would differ from what is read back, for ever.
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+fn conditions(
+    before: Option<&FoundationDBClusterStatus>,
+    decision: &ClusterDecision,
+    desired: &Desired,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let known = |yes: Option<bool>| yes.map_or("Unknown", |yes| if yes { "True" } else { "False" });
+    let yes_no = |yes: bool| known(Some(yes));
+    let first = decision.holds.first();
+    let held = match decision.holds.len() {
+        0 => "nothing is held".to_owned(),
+        1 => first.map(|hold| hold.sentence.clone()).unwrap_or_default(),
+        many => format!("{} (and {} more)", first.map(|hold| hold.sentence.as_str()).unwrap_or_default(), many - 1),
+    };
+    let available = match decision.status.available {
+        Some(true) => "the database can be read and written",
+        Some(false) => "the database can't be used",
+        None => "the database was not asked yet",
+    };
+    let ready = format!(
+        "{} of {} process groups are as they should be",
+        decision.status.reconciled_groups, decision.status.desired_groups
+    );
+    let progressing =
+        decision.status.reconciled != Some(desired.generation) || !decision.steps.is_empty() || !decision.holds.is_empty();
+    let named = |fields: &[String], none: &str| if fields.is_empty() { none.to_owned() } else { fields.join("; ") };
+    let wanted = [
+        (AVAILABLE, known(decision.status.available), "DatabaseStatus", available.to_owned()),
+        (PROGRESSING, yes_no(progressing), if progressing { "Working" } else { "AtRest" }, ready),
+        (HELD, yes_no(first.is_some()), first.map_or("NothingHeld", |hold| hold.reason.0), held),
+        (
+            FIELDS_WITHOUT_EFFECT,
+            yes_no(!desired.fields_without_effect.is_empty()),
+            "SpecFields",
+            named(&desired.fields_without_effect, "every field is acted on"),
+        ),
+        (
+            DEPRECATED_FIELDS,
+            yes_no(!desired.deprecated_fields.is_empty()),
+            "SpecFields",
+            named(&desired.deprecated_fields, "none is used"),
+        ),
+    ];
+    let old = before.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let ours = wanted.map(|(type_, status, reason, message)| {
+        let since = old.iter().find(|condition| condition.type_ == type_ && condition.status == status);
+        Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message,
+            observed_generation: Some(desired.generation),
+            last_transition_time: since
+                .map_or_else(|| Time(whole_seconds(now)), |condition| condition.last_transition_time.clone()),
+        }
+    });
+    let others = old.iter().filter(|condition| !ours.iter().any(|our| our.type_ == condition.type_)).cloned();
+    others.chain(ours.iter().cloned()).collect()
+}

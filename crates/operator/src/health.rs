@@ -1,0 +1,34 @@
+//! What the operator shows over HTTP: is it alive, is it ready and what is pending, its metrics, and the last decision of each cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router};
+
+use crate::operator::{Readiness, Shown};
+
+/// The routes of the operator's own port.
+pub fn router(shown: Arc<Shown>) -> Router {
+    Router::new()
+        // Alive means the process turns over. It depends on nothing that a restart would not mend.
+        .route("/livez", get(async || "ok"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(async |State(shown): State<Arc<Shown>>| shown.metrics.text()))
+        .route("/decisions", get(decisions))
+        .with_state(shown)
+}
+
+async fn readyz(State(shown): State<Arc<Shown>>) -> (StatusCode, Json<Readiness>) {
+    let readiness = shown.readiness();
+    let code = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (code, Json(readiness))
+}
+
+async fn decisions(State(shown): State<Arc<Shown>>) -> Json<BTreeMap<String, serde_json::Value>> {
+    let decisions = shown.decisions();
+    let as_json = |decision| serde_json::to_value(decision).unwrap_or_default();
+    Json(decisions.iter().map(|(key, decision)| (key.to_string(), as_json(decision.as_ref()))).collect())
+}

@@ -1,0 +1,165 @@
+//! What the operator counts. controller-runtime's names where it has one, so that existing dashboards work; our own begin with `quorate_`.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::ClusterKey;
+
+/// The controller in controller-runtime's labels.
+const CONTROLLER: &str = "foundationdbcluster";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Controller {
+    controller: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reconcile {
+    controller: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Named {
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Effect {
+    effect: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HoldOf {
+    namespace: String,
+    cluster: String,
+    reason: &'static str,
+}
+
+/// Everything that is counted, in a registry of its own.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    reconciles: Family<Reconcile, Counter>,
+    reconcile_errors: Family<Controller, Counter>,
+    reconcile_time: Family<Controller, Histogram>,
+    active_workers: Family<Controller, Gauge>,
+    queue_depth: Family<Named, Gauge>,
+    leading: Family<Named, Gauge>,
+    effects: Family<Effect, Counter>,
+    holds: Family<HoldOf, Gauge>,
+    unreadable: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let reconcile_time =
+            Family::<Controller, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 16)));
+        let mut metrics = Self {
+            registry: Registry::default(),
+            reconciles: Family::default(),
+            reconcile_errors: Family::default(),
+            reconcile_time,
+            active_workers: Family::default(),
+            queue_depth: Family::default(),
+            leading: Family::default(),
+            effects: Family::default(),
+            holds: Family::default(),
+            unreadable: Gauge::default(),
+        };
+        let registry = &mut metrics.registry;
+        registry.register("controller_runtime_reconcile", "Rounds, by how they ended", metrics.reconciles.clone());
+        registry.register("controller_runtime_reconcile_errors", "Rounds that failed", metrics.reconcile_errors.clone());
+        registry.register("controller_runtime_reconcile_time_seconds", "How long rounds took", metrics.reconcile_time.clone());
+        registry.register("controller_runtime_active_workers", "Rounds under way", metrics.active_workers.clone());
+        registry.register("workqueue_depth", "Clusters that wait for a round", metrics.queue_depth.clone());
+        registry.register("leader_election_master_status", "1 while this operator leads", metrics.leading.clone());
+        registry.register("quorate_effects", "What was done to the API server, by outcome", metrics.effects.clone());
+        registry.register("quorate_hold_info", "1 for every reason a cluster is held for", metrics.holds.clone());
+        registry.register("quorate_unreadable_objects", "Objects that could not be read", metrics.unreadable.clone());
+        metrics
+    }
+}
+
+impl Metrics {
+    /// All of it, in Prometheus' text format.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a String can't fail.
+        encode(&mut text, &self.registry).ok();
+        text
+    }
+
+    pub(crate) fn round(&self, seconds: f64, failed: bool) {
+        let result = if failed { "error" } else { "success" };
+        self.reconciles.get_or_create(&Reconcile { controller: CONTROLLER, result }).inc();
+        self.reconcile_time.get_or_create(&Controller { controller: CONTROLLER }).observe(seconds);
+        if failed {
+            self.reconcile_errors.get_or_create(&Controller { controller: CONTROLLER }).inc();
+        }
+    }
+
+    pub(crate) fn queue(&self, depth: usize, at_work: usize) {
+        self.queue_depth.get_or_create(&Named { name: CONTROLLER.to_owned() }).set(i64::try_from(depth).unwrap_or(i64::MAX));
+        self.active_workers.get_or_create(&Controller { controller: CONTROLLER }).set(i64::try_from(at_work).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn leading(&self, lease: &str, leads: bool) {
+        self.leading.get_or_create(&Named { name: lease.to_owned() }).set(i64::from(leads));
+    }
+
+    pub(crate) fn effect(&self, effect: &'static str, ok: bool) {
+        self.effects.get_or_create(&Effect { effect, result: if ok { "done" } else { "failed" } }).inc();
+    }
+
+    pub(crate) fn holds(&self, cluster: &ClusterKey, before: &[&'static str], now: &[&'static str]) {
+        let of = |reason| HoldOf { namespace: cluster.namespace.clone(), cluster: cluster.name.clone(), reason };
+        for reason in before.iter().filter(|reason| !now.contains(reason)) {
+            self.holds.remove(&of(reason));
+        }
+        for reason in now {
+            self.holds.get_or_create(&of(reason)).set(1);
+        }
+    }
+
+    pub(crate) fn unreadable(&self, count: usize) {
+        self.unreadable.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_is_shown_while_it_lasts() {
+        let metrics = Metrics::default();
+        let cluster = ClusterKey { namespace: "ns".into(), name: "sample".into() };
+        metrics.holds(&cluster, &[], &["PodPending"]);
+        assert!(
+            metrics.text().contains(r#"quorate_hold_info{namespace="ns",cluster="sample",reason="PodPending"} 1"#),
+            "{}",
+            metrics.text()
+        );
+        metrics.holds(&cluster, &["PodPending"], &[]);
+        assert!(!metrics.text().contains("PodPending"));
+    }
+
+    #[test]
+    fn rounds_are_counted_under_controller_runtimes_names() {
+        let metrics = Metrics::default();
+        metrics.round(0.02, true);
+        let text = metrics.text();
+        assert!(
+            text.contains(r#"controller_runtime_reconcile_total{controller="foundationdbcluster",result="error"} 1"#),
+            "{text}"
+        );
+        assert!(text.contains("controller_runtime_reconcile_errors_total"), "{text}");
+    }
+}

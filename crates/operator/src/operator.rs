@@ -1,0 +1,304 @@
+//! The loop: watches feed an index, an event marks its cluster, a bounded number of rounds runs at once, one per cluster.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::Client;
+use quorate_foundationdb::DatabaseReport;
+use quorate_foundationdb::decide::ClusterDecision;
+use quorate_quorum::{Epoch, Sighting};
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::backoff::Backoff;
+use crate::events::Recorder;
+use crate::index::{Index, Kind};
+use crate::lease::{LeaseKeeper, LeaseSettings};
+use crate::metrics::Metrics;
+use crate::queue::Queue;
+use crate::round::{Expected, Hands, Outcome};
+use crate::{Clock, ClusterKey, FoundationDb, Leadership, watches};
+
+/// How long a round waits for the watches to show what the last one did. Longer than a watch usually lags, short enough to go on if an
+/// event was lost; what a stale view may then decide is caught by guards.
+const CATCH_UP: Duration = Duration::from_secs(5);
+
+/// How many changes may wait to be taken in.
+const CHANGES: usize = 1024;
+
+/// How the operator runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The namespace to watch; all of them if unset.
+    pub namespace: Option<String>,
+    /// How many clusters are worked on at once.
+    pub rounds_at_once: usize,
+    /// The lease that says who leads.
+    pub lease: LeaseSettings,
+}
+
+/// The operator.
+pub struct Operator {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    database: Arc<dyn FoundationDb>,
+    settings: Settings,
+    shown: Arc<Shown>,
+}
+
+/// What the operator shows of itself: readiness, metrics, and the last decision of each cluster.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub(crate) metrics: Arc<Metrics>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pending: Vec<Kind>,
+    started: bool,
+    leads: bool,
+    decisions: BTreeMap<ClusterKey, Arc<ClusterDecision>>,
+    unreadable: BTreeMap<ClusterKey, String>,
+}
+
+/// What is not ready yet.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Readiness {
+    pub(crate) ready: bool,
+    pub(crate) leads: bool,
+    pub(crate) pending: Vec<Kind>,
+    pub(crate) unreadable: BTreeMap<String, String>,
+}
+
+impl Shown {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn readiness(&self) -> Readiness {
+        let state = self.lock();
+        Readiness {
+            ready: state.started && state.pending.is_empty(),
+            leads: state.leads,
+            pending: if state.started { state.pending.clone() } else { Kind::ALL.into() },
+            unreadable: state.unreadable.iter().map(|(key, why)| (key.to_string(), why.clone())).collect(),
+        }
+    }
+
+    /// The last decision of each cluster.
+    pub fn decisions(&self) -> BTreeMap<ClusterKey, Arc<ClusterDecision>> {
+        self.lock().decisions.clone()
+    }
+}
+
+impl Operator {
+    /// An operator that is not running yet.
+    pub fn new(client: Client, clock: Arc<dyn Clock>, database: Arc<dyn FoundationDb>, settings: Settings) -> Self {
+        Self { client, clock, database, settings, shown: Arc::default() }
+    }
+
+    /// What it shows of itself.
+    pub fn shown(&self) -> Arc<Shown> {
+        Arc::clone(&self.shown)
+    }
+
+    /// Runs until it is cancelled, or until it has lost the lease; then the process should end and be started again.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut tasks = JoinSet::new();
+        let (sender, receiver) = mpsc::channel(CHANGES);
+        let namespace = &self.settings.namespace;
+        tasks.spawn(watches::clusters(self.client.clone(), namespace.clone(), sender.clone()));
+        tasks.spawn(watches::pods(self.client.clone(), namespace.clone(), sender.clone()));
+        tasks.spawn(watches::claims(self.client.clone(), namespace.clone(), sender));
+        let (keeper, leadership) = LeaseKeeper::new(self.client.clone(), self.settings.lease.clone(), Arc::clone(&self.clock));
+        let stop_keeping = CancellationToken::new();
+        let keeping = tokio::spawn(keeper.keep(stop_keeping.clone()));
+        let hands = Hands {
+            client: self.client.clone(),
+            clock: Arc::clone(&self.clock),
+            leadership: leadership.clone(),
+            database: Arc::clone(&self.database),
+            recorder: Recorder::new(self.client.clone(), Arc::clone(&self.clock)),
+            metrics: Arc::clone(&self.shown.metrics),
+        };
+        Loop::new(hands, self.settings, Arc::clone(&self.shown), leadership).run(receiver, stop).await;
+        // Effects have ended; only now the lease is given back.
+        tasks.shutdown().await;
+        stop_keeping.cancel();
+        keeping.await.ok();
+    }
+}
+
+/// What the loop remembers of a cluster between two rounds. All of it can be lost: it is only saved work.
+struct Memory {
+    sighting: Sighting<DatabaseReport>,
+    expected: Expected,
+    expected_until: Instant,
+    backoff: Backoff,
+    held_for: Vec<&'static str>,
+}
+
+impl Memory {
+    fn new(now: Instant) -> Self {
+        Self {
+            sighting: Sighting::NotAsked,
+            expected: Expected::default(),
+            expected_until: now,
+            backoff: Backoff::default(),
+            held_for: vec![],
+        }
+    }
+}
+
+struct Loop {
+    hands: Hands,
+    settings: Settings,
+    shown: Arc<Shown>,
+    leadership: Leadership,
+    index: Index,
+    queue: Queue,
+    memories: BTreeMap<ClusterKey, Memory>,
+    rounds: JoinSet<(ClusterKey, Instant, Outcome)>,
+}
+
+impl Loop {
+    fn new(hands: Hands, settings: Settings, shown: Arc<Shown>, leadership: Leadership) -> Self {
+        Self {
+            hands,
+            settings,
+            shown,
+            leadership,
+            index: Index::default(),
+            queue: Queue::default(),
+            memories: BTreeMap::new(),
+            rounds: JoinSet::new(),
+        }
+    }
+
+    async fn run(mut self, mut changes: mpsc::Receiver<crate::index::Change>, stop: CancellationToken) {
+        let mut led = false;
+        loop {
+            let leads = self.leadership.epoch().is_some();
+            if led && !leads {
+                warn!("no longer leading; ending");
+                break;
+            }
+            led |= leads;
+            self.start_rounds();
+            self.show(leads);
+            let next_wake = self.queue.next_wake();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = self.leadership.changed() => {}
+                Some(ended) = self.rounds.join_next() => self.take_in(ended),
+                Some(change) = changes.recv() => {
+                    for cluster in self.index.apply(change) {
+                        self.queue.mark(cluster);
+                    }
+                }
+                () = sleep_until(next_wake.unwrap_or_else(Instant::now)), if next_wake.is_some() => self.queue.mark_due(Instant::now()),
+            }
+        }
+        // A round that is under way may end its call; what it wrote is seen by whoever comes next.
+        self.rounds.shutdown().await;
+        self.show(false);
+    }
+
+    fn start_rounds(&mut self) {
+        let Some(epoch) = self.leadership.epoch() else { return };
+        if !self.index.pending().is_empty() {
+            return;
+        }
+        while self.queue.at_work() < self.settings.rounds_at_once {
+            let Some(key) = self.queue.begin() else { return };
+            self.start_round(key, epoch);
+        }
+    }
+
+    fn start_round(&mut self, key: ClusterKey, epoch: Epoch) {
+        let now = Instant::now();
+        let Some(known) = self.index.get(&key).filter(|known| known.object.is_some()) else {
+            self.forget(&key);
+            return;
+        };
+        let memory = self.memories.entry(key.clone()).or_insert_with(|| Memory::new(now));
+        if now < memory.expected_until && !memory.expected.is_seen(known) {
+            // The watches have not shown yet what the last round did; their events will mark the cluster again.
+            self.queue.wake(&key, memory.expected_until);
+            self.queue.end(&key);
+            return;
+        }
+        let (hands, known, sighting) = (self.hands.clone(), known.clone(), memory.sighting.clone());
+        self.rounds.spawn(async move {
+            let outcome = hands.round(&key, &known, epoch, sighting).await;
+            (key, now, outcome)
+        });
+    }
+
+    fn take_in(&mut self, ended: Result<(ClusterKey, Instant, Outcome), tokio::task::JoinError>) {
+        let (key, started, outcome) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                // A panic in a round is a defect of ours; it must not stop the other clusters. The cluster is looked at again when
+                // something happens to it.
+                warn!(%error, "a round ended unexpectedly");
+                return;
+            }
+        };
+        let now = Instant::now();
+        self.queue.end(&key);
+        self.hands.metrics.round((now - started).as_secs_f64(), outcome.failed.is_some());
+        let Some(memory) = self.memories.get_mut(&key) else { return };
+        memory.sighting = outcome.sighting;
+        memory.expected = outcome.expected;
+        memory.expected_until = now + CATCH_UP;
+        if let Some(why) = &outcome.failed {
+            let wait = memory.backoff.failed();
+            info!(cluster = %key, why, "trying again in {} s", wait.as_secs());
+            self.queue.wake(&key, now + wait);
+        } else {
+            memory.backoff.succeeded();
+        }
+        if let Some(decision) = outcome.decision {
+            if let Some(wake) = decision.wake.0 {
+                let wait = wake.duration_since(self.hands.clock.now());
+                self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
+            }
+            let mut reasons: Vec<_> = decision.holds.iter().map(|hold| hold.reason.0).collect();
+            reasons.sort_unstable();
+            reasons.dedup();
+            self.hands.metrics.holds(&key, &memory.held_for, &reasons);
+            memory.held_for = reasons;
+            self.shown.lock().decisions.insert(key, Arc::new(decision));
+        }
+    }
+
+    fn forget(&mut self, key: &ClusterKey) {
+        self.queue.end(key);
+        if let Some(memory) = self.memories.remove(key) {
+            self.hands.metrics.holds(key, &memory.held_for, &[]);
+        }
+        self.shown.lock().decisions.remove(key);
+    }
+
+    fn show(&self, leads: bool) {
+        self.hands.metrics.queue(self.queue.depth(), self.queue.at_work());
+        self.hands.metrics.leading(&self.settings.lease.name, leads);
+        self.hands.metrics.unreadable(self.index.unreadable().len());
+        let mut state = self.shown.lock();
+        state.started = true;
+        state.leads = leads;
+        state.pending = self.index.pending();
+        if state.unreadable != *self.index.unreadable() {
+            state.unreadable.clone_from(self.index.unreadable());
+        }
+    }
+}

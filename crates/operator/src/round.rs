@@ -1,0 +1,265 @@
+//! One round for one cluster: ask the database, decide, act. What was decided is carried out and never decided again on the way.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolumeClaim, Pod};
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::core::Status;
+use kube::{Api, Client, Resource};
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
+use quorate_foundationdb::{DatabaseReport, Desired, KubeFacts, decide};
+use quorate_quorum::{Effect, Epoch, Notice, Severity, Sighting};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use crate::events::Recorder;
+use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
+use crate::index::Known;
+use crate::metrics::Metrics;
+use crate::{Clock, ClusterKey, FoundationDb, Leadership};
+
+/// How long a call to the API server may take. kube has no limit of its own.
+const CALL_DEADLINE: Duration = Duration::from_secs(10);
+/// How long the database may take to answer; it is slowest exactly when it matters.
+const DATABASE_DEADLINE: Duration = Duration::from_secs(20);
+/// A burst of events asks the database once.
+const ASK_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);
+
+/// Everything a round needs besides the cluster.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    pub(crate) client: Client,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) leadership: Leadership,
+    pub(crate) database: Arc<dyn FoundationDb>,
+    pub(crate) recorder: Recorder,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// What a round leads to.
+pub(crate) struct Outcome {
+    pub(crate) sighting: Sighting<DatabaseReport>,
+    pub(crate) decision: Option<ClusterDecision>,
+    /// What the watches must show before the next round sees the world as this one left it.
+    pub(crate) expected: Expected,
+    pub(crate) failed: Option<String>,
+}
+
+/// What was done and is not seen yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// The object must have left this state.
+    pub(crate) object_was: Option<String>,
+    /// These must have appeared.
+    pub(crate) pods: BTreeSet<String>,
+    pub(crate) claims: BTreeSet<String>,
+}
+
+impl Expected {
+    /// Whether the watches have caught up.
+    pub(crate) fn is_seen(&self, known: &Known) -> bool {
+        let state = known.object.as_ref().and_then(|object| object.metadata.resource_version.as_ref());
+        (self.object_was.is_none() || self.object_was.as_ref() != state)
+            && self.pods.iter().all(|name| known.pods.contains_key(name))
+            && self.claims.iter().all(|name| known.claims.contains_key(name))
+    }
+}
+
+/// Why an effect did not happen.
+enum Stopped {
+    /// We no longer lead.
+    NotLeading,
+    /// The object is not as it was when this was decided; look again.
+    Changed,
+    Failed(String),
+}
+
+impl Hands {
+    pub(crate) async fn round(&self, key: &ClusterKey, known: &Known, epoch: Epoch, last: Sighting<DatabaseReport>) -> Outcome {
+        let nothing = |sighting, failed| Outcome { sighting, decision: None, expected: Expected::default(), failed };
+        let Some(object) = known.object.clone() else { return nothing(last, None) };
+        let desired = match checked_wish(&object) {
+            Ok(desired) => desired,
+            Err(error) => {
+                let notice = Notice { severity: Severity::Warning, reason: "InvalidSpec", note: error.to_string() };
+                self.recorder.publish(&reference(&object), &notice).await;
+                return nothing(last, Some(error.to_string()));
+            }
+        };
+        let sighting = self.ask(key, last).await;
+        let seen = self.snapshot(known, &object, desired, epoch, sighting.clone());
+        let decision = decide(&seen);
+        let mut expected = Expected::default();
+        let failed = match self.carry_out(&object, &seen, &decision, &mut expected).await {
+            Ok(()) | Err(Stopped::NotLeading) => None,
+            Err(Stopped::Changed) => Some("the object changed while this was decided".to_owned()),
+            Err(Stopped::Failed(why)) => Some(why),
+        };
+        if seen.kube.recorded.epoch > epoch {
+            self.leadership.go_beyond(seen.kube.recorded.epoch);
+        }
+        Outcome { sighting, decision: Some(decision), expected, failed }
+    }
+
+    /// Asks the database, unless it was asked just now.
+    async fn ask(&self, key: &ClusterKey, last: Sighting<DatabaseReport>) -> Sighting<DatabaseReport> {
+        let now = self.clock.now();
+        if let Sighting::Seen { at, .. } = &last
+            && now.duration_since(*at) < ASK_AT_MOST_EVERY
+        {
+            return last;
+        }
+        let why = match timeout(DATABASE_DEADLINE, self.database.status(key)).await {
+            Ok(Ok(status)) => match DatabaseReport::parse(&status) {
+                Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
+                Err(error) => error.to_string(),
+            },
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} s", DATABASE_DEADLINE.as_secs()),
+        };
+        let since = match last {
+            Sighting::Unreachable { since, .. } => since,
+            _ => now,
+        };
+        Sighting::Unreachable { since, why }
+    }
+
+    fn snapshot(
+        &self,
+        known: &Known,
+        object: &FoundationDBCluster,
+        desired: Desired,
+        epoch: Epoch,
+        database: Sighting<DatabaseReport>,
+    ) -> ClusterSnapshot {
+        let recorded = recorded_status(object.status.as_ref());
+        let kube = KubeFacts { pods: known.pods.clone(), claims: known.claims.clone(), recorded };
+        ClusterSnapshot {
+            now: self.clock.now(),
+            epoch,
+            desired,
+            kube,
+            database,
+            journal: recorded_journal(object.status.as_ref()),
+        }
+    }
+
+    /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.
+    async fn carry_out(
+        &self,
+        object: &FoundationDBCluster,
+        seen: &ClusterSnapshot,
+        decision: &ClusterDecision,
+        expected: &mut Expected,
+    ) -> Result<(), Stopped> {
+        let shown = shown_status(object.status.as_ref(), decision, &seen.desired, seen.now);
+        if object.status.as_ref() != Some(&shown) {
+            let mut written = object.clone();
+            written.status = Some(shown);
+            let clusters: Api<FoundationDBCluster> = Api::namespaced(self.client.clone(), &seen.desired.namespace);
+            self.check_leading(seen.epoch)?;
+            let (name, params) = (&seen.desired.name, PostParams::default());
+            self.call("status", clusters.replace_status(name, &params, &written)).await?;
+            expected.object_was = Some(seen.desired.resource_version.clone());
+        }
+        for step in &decision.steps {
+            info!(cluster = seen.desired.name, why = step.why, "{}", described(step));
+            self.perform(&seen.desired.namespace, step, expected).await?;
+        }
+        for notice in &decision.notices {
+            self.recorder.publish(&reference(object), notice).await;
+        }
+        Ok(())
+    }
+
+    async fn perform(&self, namespace: &str, step: &ClusterStep, expected: &mut Expected) -> Result<(), Stopped> {
+        self.check_leading(step.guard.epoch)?;
+        match &step.effect {
+            Effect::Adds(Adds::Pod(pod)) => {
+                let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+                self.create("pod", &pods, pod.as_ref()).await?;
+                expected.pods.extend(pod.metadata.name.clone());
+            }
+            Effect::Adds(Adds::Claim(claim)) => {
+                let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), namespace);
+                self.create("claim", &claims, claim.as_ref()).await?;
+                expected.claims.extend(claim.metadata.name.clone());
+            }
+            Effect::TakesAway { action: TakesAway::Pod(name), permit: _ } => {
+                let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+                let guard = step.guard.object.as_ref();
+                let preconditions = guard.map(|guard| Preconditions {
+                    uid: Some(guard.uid.clone()),
+                    resource_version: Some(guard.resource_version.clone()),
+                });
+                let params = DeleteParams { preconditions, ..DeleteParams::default() };
+                match self.call("delete-pod", pods.delete(name, &params)).await {
+                    Ok(_) => {}
+                    Err(Stopped::Failed(why)) => return Err(Stopped::Failed(why)),
+                    Err(stopped) => return Err(stopped),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A name can't be taken twice, so a create that is sent again does no harm.
+    async fn create<K>(&self, effect: &'static str, api: &Api<K>, object: &K) -> Result<(), Stopped>
+    where
+        K: Clone + serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug,
+    {
+        let params = PostParams::default();
+        match timeout(CALL_DEADLINE, api.create(&params, object)).await {
+            Ok(Err(kube::Error::Api(status))) if status.is_already_exists() => Ok(()),
+            answer => self.judge(effect, answer).map(|_| ()),
+        }
+    }
+
+    async fn call<T>(&self, effect: &'static str, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Stopped> {
+        self.judge(effect, timeout(CALL_DEADLINE, call).await)
+    }
+
+    fn judge<T, E>(&self, effect: &'static str, answer: Result<Result<T, kube::Error>, E>) -> Result<T, Stopped> {
+        let judged = match answer {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(kube::Error::Api(status))) if is_stale(&status) => Err(Stopped::Changed),
+            Ok(Err(error)) => Err(Stopped::Failed(format!("{effect}: {error}"))),
+            Err(_) => {
+                Err(Stopped::Failed(format!("{effect}: no answer from the API server within {} s", CALL_DEADLINE.as_secs())))
+            }
+        };
+        self.metrics.effect(effect, judged.is_ok());
+        if let Err(Stopped::Failed(why)) = &judged {
+            warn!("{why}");
+        }
+        judged
+    }
+
+    fn check_leading(&self, epoch: Epoch) -> Result<(), Stopped> {
+        if self.leadership.is_current(epoch) { Ok(()) } else { Err(Stopped::NotLeading) }
+    }
+}
+
+/// The object is gone, or is another one, or has changed. kube's helpers look at the reason only, a proxy may send the code only.
+fn is_stale(status: &Status) -> bool {
+    status.is_conflict() || status.is_not_found() || status.code == 409 || status.code == 404
+}
+
+fn described(step: &ClusterStep) -> String {
+    match &step.effect {
+        Effect::Adds(Adds::Pod(pod)) => format!("creating pod {}", pod.metadata.name.as_deref().unwrap_or_default()),
+        Effect::Adds(Adds::Claim(claim)) => {
+            format!("creating volume claim {}", claim.metadata.name.as_deref().unwrap_or_default())
+        }
+        Effect::TakesAway { action: TakesAway::Pod(name), .. } => format!("deleting pod {name}"),
+    }
+}
+
+fn reference(object: &FoundationDBCluster) -> ObjectReference {
+    object.object_ref(&())
+}
