@@ -86,7 +86,7 @@ fn image(spec: &FoundationDBClusterSpec) -> String {
 mod tests {
     use super::*;
 
-    fn wish(yaml: serde_json::Value) -> Result<Desired, VersionError> {
+    fn wish(yaml: &serde_json::Value) -> Result<Desired, VersionError> {
         let cluster: FoundationDBCluster = serde_json::from_value(serde_json::json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "ns", "uid": "u", "generation": 3}, "spec": yaml,
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn counts_follow_mode_roles_and_what_was_asked_for() {
-        let wish = wish(serde_json::json!({
+        let wish = wish(&serde_json::json!({
             "version": "7.3.69", "databaseConfiguration": {"redundancy_mode": "triple", "storage": 7}, "processCounts": {"stateless": -1},
         }))
         .unwrap();
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_class_replaces_what_general_says_field_by_field() {
-        let wish = wish(serde_json::json!({"version": "7.3.69", "processes": {
+        let wish = wish(&serde_json::json!({"version": "7.3.69", "processes": {
             "general": {
                 "podTemplate": {"spec": {"serviceAccountName": "general", "containers": []}},
                 "volumeClaimTemplate": {"spec": {"storageClassName": "slow"}},
@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn the_image_is_put_together_from_the_first_settings_that_fit() {
-        let image = |configs: serde_json::Value| {
-            wish(serde_json::json!({"version": "7.3.69", "mainContainer": {"imageConfigs": configs}})).unwrap().image
+        let image = |configs: &serde_json::Value| {
+            wish(&serde_json::json!({"version": "7.3.69", "mainContainer": {"imageConfigs": configs}})).unwrap().image
         };
-        assert_eq!(image(serde_json::json!([])), "foundationdb/fdb-kubernetes-monitor:7.3.69");
+        assert_eq!(image(&serde_json::json!([])), "foundationdb/fdb-kubernetes-monitor:7.3.69");
         let configs = serde_json::json!([{"version": "7.1.0", "tag": "old"}, {"tagSuffix": "-ours"}, {"baseImage": "here/fdb"}]);
-        assert_eq!(image(configs), "here/fdb:7.3.69-ours");
+        assert_eq!(image(&configs), "here/fdb:7.3.69-ours");
     }
 
     #[test]
     fn a_version_that_is_none_is_refused() {
-        assert!(wish(serde_json::json!({"version": "newest"})).is_err());
+        assert!(wish(&serde_json::json!({"version": "newest"})).is_err());
     }
 }

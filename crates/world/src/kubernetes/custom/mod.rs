@@ -1,0 +1,40 @@
+//! Custom resources: what their CRD's schema says about them.
+
+mod cel;
+mod cel_values;
+mod defaults;
+pub(crate) mod definition;
+mod prune;
+mod schema;
+
+use serde_json::Value;
+
+pub(crate) use prune::unknown_fields;
+
+use super::resource::Resource;
+use super::status::Cause;
+
+/// Fills in the schema's defaults.
+pub(crate) fn default(resource: &Resource, object: &mut Value) {
+    if let Some(custom) = &resource.custom {
+        defaults::apply(&custom.schema, object);
+    }
+}
+
+/// What is wrong with a custom object. What was wrong before and is unchanged is not held against an update.
+pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
+    let Some(custom) = &resource.custom else { return vec![] };
+    let mut causes = schema::faults(&custom.schema, object, old);
+    // A write of one half does not answer for the other.
+    if subresource == "status" {
+        causes.retain(|cause| cause.field.starts_with("status"));
+    }
+    let blocking = ["FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"];
+    if !causes.iter().any(|cause| blocking.contains(&cause.reason)) {
+        causes.extend(cel::faults(&custom.schema, object, old, subresource == "status"));
+    } else if cel::has_rules(&custom.schema) {
+        let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+        causes.push(Cause::invalid_shown("<nil>", "null", detail));
+    }
+    causes
+}

@@ -1,0 +1,161 @@
+//! The work of the garbage collector and of the namespace controller, as a step that the world takes when it wants.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::object::Metadata;
+use super::present::Form;
+use super::request::{Call, Options, Verb};
+use super::state::State;
+use super::store::Key;
+
+impl State {
+    /// One pass over everything. Returns how many objects it changed; nothing is left to do when that is none.
+    pub(crate) fn collect_garbage(&mut self) -> usize {
+        self.orphan_dependents() + self.delete_dependents() + self.finish_foreground() + self.release_claims() + self.empty_namespaces()
+    }
+
+    fn snapshot(&self, which: impl Fn(&Key, &Value) -> bool) -> Vec<(Key, Arc<Value>)> {
+        self.store.all().filter(|(key, object)| which(key, object)).map(|(key, object)| (key.clone(), Arc::clone(object))).collect()
+    }
+
+    fn owners(object: &Value) -> impl Iterator<Item = &Value> {
+        object["metadata"]["ownerReferences"].as_array().into_iter().flatten()
+    }
+
+    /// Those who were deleted with `Orphan` leave their dependents behind, ownerless.
+    fn orphan_dependents(&mut self) -> usize {
+        let mut changed = 0;
+        for (key, owner) in self.snapshot(|_, object| object.is_deleting() && object.finalizers().contains(&"orphan")) {
+            let uid = owner.uid().to_owned();
+            for (dependent, object) in self.snapshot(|_, object| Self::owners(object).any(|one| one["uid"] == uid.as_str())) {
+                let mut object = object.as_ref().clone();
+                let kept: Vec<Value> = Self::owners(&object).filter(|one| one["uid"] != uid.as_str()).cloned().collect();
+                if kept.is_empty() {
+                    object.metadata().shift_remove("ownerReferences");
+                } else {
+                    object.metadata().insert("ownerReferences".to_owned(), kept.into());
+                }
+                self.commit(dependent, Some(object));
+                changed += 1;
+            }
+            self.remove_finalizer(key, &owner, "orphan");
+            changed += 1;
+        }
+        changed
+    }
+
+    /// What has owners, none of which is there any more, goes; so does what waits for a foreground deletion.
+    fn delete_dependents(&mut self) -> usize {
+        let uids: BTreeSet<String> = self.store.all().map(|(_, object)| object.uid().to_owned()).collect();
+        let foreground: BTreeSet<String> = self
+            .store
+            .all()
+            .filter(|(_, object)| object.is_deleting() && object.finalizers().contains(&"foregroundDeletion"))
+            .map(|(_, object)| object.uid().to_owned())
+            .collect();
+        let is_due = |object: &Value| {
+            let mut owners = Self::owners(object).map(|owner| owner.text(&["uid"])).peekable();
+            owners.peek().is_some() && owners.all(|uid| !uids.contains(uid) || foreground.contains(uid))
+        };
+        let mut changed = 0;
+        for (key, object) in self.snapshot(|_, object| is_due(object) && !object.is_deleting()) {
+            let blocks = Self::owners(&object).any(|owner| foreground.contains(owner.text(&["uid"])) && owner["blockOwnerDeletion"] == true);
+            changed += usize::from(self.delete_by_server(&key, &object, if blocks { "Foreground" } else { "Background" }));
+        }
+        changed
+    }
+
+    /// A foreground deletion ends with its last blocking dependent.
+    fn finish_foreground(&mut self) -> usize {
+        let waiting = self.snapshot(|_, object| object.is_deleting() && object.finalizers().contains(&"foregroundDeletion"));
+        let mut changed = 0;
+        for (key, owner) in waiting {
+            let uid = owner.uid();
+            let is_blocked = self
+                .store
+                .all()
+                .any(|(_, object)| Self::owners(object).any(|one| one["uid"] == uid && one["blockOwnerDeletion"] == true));
+            if !is_blocked {
+                self.remove_finalizer(key, &owner, "foregroundDeletion");
+                changed += 1;
+            }
+        }
+        changed
+    }
+
+    /// A claim or volume that is deleted goes when nobody uses it.
+    fn release_claims(&mut self) -> usize {
+        const CLAIM: &str = "kubernetes.io/pvc-protection";
+        const VOLUME: &str = "kubernetes.io/pv-protection";
+        let mut changed = 0;
+        for (key, claim) in self.snapshot(|key, object| key.storage == "persistentvolumeclaims" && object.is_deleting() && object.finalizers().contains(&CLAIM)) {
+            let uses = |pod: &Value| {
+                pod["spec"]["volumes"].as_array().into_iter().flatten().any(|volume| volume["persistentVolumeClaim"]["claimName"] == key.name.as_str())
+            };
+            let is_used = self.store.list("pods", &key.namespace).any(|(_, pod)| uses(pod) && !matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed"));
+            if !is_used {
+                self.remove_finalizer(key, &claim, CLAIM);
+                changed += 1;
+            }
+        }
+        for (key, volume) in self.snapshot(|key, object| key.storage == "persistentvolumes" && object.is_deleting() && object.finalizers().contains(&VOLUME)) {
+            if volume.text(&["status", "phase"]) != "Bound" {
+                self.remove_finalizer(key, &volume, VOLUME);
+                changed += 1;
+            }
+        }
+        changed
+    }
+
+    /// A namespace that is deleted is emptied, and goes when it is empty.
+    fn empty_namespaces(&mut self) -> usize {
+        let mut changed = 0;
+        for (key, namespace) in self.snapshot(|key, object| key.storage == "namespaces" && object.is_deleting()) {
+            let content = self.snapshot(|inside, _| inside.namespace == key.name);
+            if content.is_empty() {
+                if namespace.finalizers().is_empty() {
+                    self.commit(key, None);
+                    changed += 1;
+                }
+                continue;
+            }
+            for (inside, object) in content.into_iter().filter(|(_, object)| !object.is_deleting()) {
+                changed += usize::from(self.delete_by_server(&inside, &object, "Background"));
+            }
+        }
+        changed
+    }
+
+    /// Deletes as a controller does: with the object's own grace.
+    fn delete_by_server(&mut self, key: &Key, object: &Arc<Value>, policy: &str) -> bool {
+        let Some(resource) = self.registry.of_storage(&key.storage) else { return false };
+        let call = Call {
+            client: "world".into(),
+            verb: Verb::Delete,
+            resource,
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            subresource: String::new(),
+            options: Options::default(),
+            form: Form::Object,
+            content_type: String::new(),
+            body: vec![],
+        };
+        let options = super::delete::DeleteOptions { policy: Some(policy.to_owned()), ..Default::default() };
+        self.delete_object(&call, object, &options).is_ok()
+    }
+
+    fn remove_finalizer(&mut self, key: Key, object: &Value, finalizer: &str) {
+        let mut object = object.clone();
+        let kept: Vec<String> = object.finalizers().into_iter().filter(|one| *one != finalizer).map(str::to_owned).collect();
+        if kept.is_empty() {
+            self.commit(key, None);
+        } else {
+            object.metadata().insert("finalizers".to_owned(), kept.into());
+            self.commit(key, Some(object));
+        }
+    }
+}

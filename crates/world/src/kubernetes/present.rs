@@ -1,0 +1,110 @@
+//! How objects are shown to the caller: whole, as metadata only, or as a table.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::kinds::event;
+use super::resource::Resource;
+use super::table::{self, Rows};
+
+/// The form a caller asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    #[default]
+    Object,
+    Metadata,
+    Table(Rows),
+}
+
+impl Form {
+    pub(crate) fn from_accept(accept: &str, include: &str) -> Self {
+        for choice in accept.split(',') {
+            if choice.contains("as=Table") {
+                return Self::Table(Rows::including(include));
+            }
+            if choice.contains("as=PartialObjectMetadata") {
+                return Self::Metadata;
+            }
+            if choice.contains("application/json") || choice.contains("*/*") {
+                return Self::Object;
+            }
+        }
+        Self::Object
+    }
+}
+
+/// A stored object in the version that was asked for.
+pub(crate) fn versioned(resource: &Resource, stored: &Value) -> Value {
+    let mut object = Map::new();
+    object.insert("kind".to_owned(), resource.kind.clone().into());
+    object.insert("apiVersion".to_owned(), resource.api_version().into());
+    for (key, value) in stored.as_object().into_iter().flatten() {
+        if key != "kind" && key != "apiVersion" {
+            object.insert(key.clone(), value.clone());
+        }
+    }
+    let object = Value::Object(object);
+    if resource.group == "events.k8s.io" { event::to_events_group(object) } else { object }
+}
+
+fn metadata_only(stored: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": stored["metadata"]})
+}
+
+pub(crate) fn object(form: Form, resource: &Resource, stored: &Value, now: Timestamp) -> Value {
+    match form {
+        Form::Object => versioned(resource, stored),
+        Form::Metadata => metadata_only(stored),
+        Form::Table(rows) => {
+            let version = stored["metadata"]["resourceVersion"].clone();
+            table::table(resource, [stored], json!({"resourceVersion": version}), rows, now, true)
+        }
+    }
+}
+
+pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: Value, now: Timestamp) -> Value {
+    let listed = |kind: String, api_version: String, items: Vec<Value>| json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items});
+    match form {
+        Form::Object => {
+            let shown = items.iter().map(|item| {
+                let mut item = versioned(resource, item);
+                // Lists of built-in kinds leave the kind of their items to the list; custom ones repeat it.
+                if let (None, Some(map)) = (&resource.custom, item.as_object_mut()) {
+                    map.shift_remove("kind");
+                    map.shift_remove("apiVersion");
+                }
+                item
+            });
+            listed(format!("{}List", resource.kind), resource.api_version(), shown.collect())
+        }
+        Form::Metadata => {
+            let shown = items.iter().map(|item| metadata_only(item)).collect();
+            listed("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned(), shown)
+        }
+        Form::Table(rows) => table::table(resource, items.iter().map(AsRef::as_ref), metadata, rows, now, true),
+    }
+}
+
+/// The object of a watch event; a table says its columns only in the first.
+pub(crate) fn event_object(form: &Form, resource: &Resource, stored: &Value, now: Timestamp, first: bool) -> Value {
+    match *form {
+        Form::Table(rows) => {
+            let version = stored["metadata"]["resourceVersion"].clone();
+            table::table(resource, [stored], json!({"resourceVersion": version}), rows, now, first)
+        }
+        other => object(other, resource, stored, now),
+    }
+}
+
+pub(crate) fn bookmark(form: &Form, object: Value) -> Value {
+    match form {
+        Form::Object => object,
+        Form::Metadata => metadata_only(&object),
+        Form::Table(_) => {
+            json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": object["metadata"]["resourceVersion"]}, "columnDefinitions": null,
+                "rows": [{"cells": [], "object": metadata_only(&object)}]})
+        }
+    }
+}

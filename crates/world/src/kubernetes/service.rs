@@ -1,0 +1,94 @@
+//! The API as a service without sockets, for `kube::Client`.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::BodyExt;
+use kube::client::Body as ClientBody;
+
+use super::watch::Watch;
+use super::{Answer, Kubernetes};
+
+/// One client's way to the API.
+#[derive(Clone)]
+pub(crate) struct Service {
+    pub(crate) kubernetes: Kubernetes,
+    pub(crate) client: Arc<str>,
+}
+
+/// The body of an answer: whole, or growing with a watch.
+pub enum Body {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// Event by event, until the server ends it or its time is over.
+    Watch {
+        /// Where the events come from.
+        watch: Watch,
+        /// When it ends by itself.
+        end: Option<Pin<Box<tokio::time::Sleep>>>,
+    },
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Watch { watch, end } => match watch.poll_next(context) {
+                Poll::Ready(line) => Poll::Ready(line.map(|line| Ok(Frame::data(line)))),
+                Poll::Pending => match end.as_mut().map(|end| end.as_mut().poll(context)) {
+                    Some(Poll::Ready(())) => Poll::Ready(None),
+                    _ => Poll::Pending,
+                },
+            },
+        }
+    }
+}
+
+impl Answer {
+    /// The answer as an HTTP response; none if it never comes.
+    pub(crate) fn into_response(self) -> Option<Response<Body>> {
+        match self {
+            Self::Whole(response) => Some(response.map(|bytes| Body::Whole(Some(bytes.into())))),
+            Self::Watch { watch, timeout } => {
+                let end = timeout.map(|timeout: Duration| Box::pin(tokio::time::sleep(timeout)));
+                let mut response = Response::new(Body::Watch { watch, end });
+                response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+                Some(response)
+            }
+            Self::Never => None,
+        }
+    }
+}
+
+impl tower::Service<Request<ClientBody>> for Service {
+    type Response = Response<Body>;
+    type Error = kube::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, kube::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), kube::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<ClientBody>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes().to_vec();
+            let answer = service.kubernetes.call_as(&service.client, Request::from_parts(parts, body));
+            match answer.into_response() {
+                Some(response) => Ok(response),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}

@@ -1,0 +1,309 @@
+//! Create, replace and patch: the order in which every write is checked and completed.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::object::Metadata;
+use super::request::{Call, Options, Verb};
+use super::resource::Resource;
+use super::state::{Outcome, Reply, State};
+use super::status::{Cause, Status};
+use super::store::Key;
+use super::{custom, fields, kinds, metadata, patch, present};
+
+impl Call {
+    /// The server's own wish to create something.
+    pub(crate) fn create(resource: &Arc<Resource>, namespace: &str, object: &Value) -> Self {
+        Self {
+            client: "world".into(),
+            verb: Verb::Create,
+            resource: Arc::clone(resource),
+            namespace: namespace.to_owned(),
+            name: String::new(),
+            subresource: String::new(),
+            options: Options::default(),
+            form: present::Form::Object,
+            content_type: "application/json".to_owned(),
+            body: object.to_string().into_bytes(),
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn create(&mut self, call: &Call) -> Result<Reply, Status> {
+        let resource = &call.resource;
+        let mut object = self.decoded(call, call.object()?)?;
+        if resource.manners.create_only {
+            return Ok(Outcome::Other { code: 201, body: kinds::review::answered(resource, object) }.into());
+        }
+        let warnings = fields::check(resource, &call.options, &mut object)?;
+        self.place(call, &mut object)?;
+        if resource.namespaced {
+            self.check_namespace(call, object.name())?;
+        }
+        self.complete(resource, &mut object);
+        kinds::prepare_create(self, resource, &mut object)?;
+        custom::default(resource, &mut object);
+        let mut causes = metadata::faults(resource, &object);
+        causes.extend(kinds::faults(resource, &object, None));
+        causes.extend(custom::faults(resource, &object, None, ""));
+        let name = object.name().to_owned();
+        refuse(resource, &name, &causes)?;
+        let key = Key::new(&resource.storage, &call.namespace, &name);
+        if self.store.get(&key).is_some() {
+            return Err(Status::already_exists(resource, &name));
+        }
+        if resource.storage == "customresourcedefinitions" {
+            custom::definition::complete(&mut object, self.now);
+        }
+        let object = if call.options.dry_run() { Arc::new(object) } else { self.commit(key, Some(object)) };
+        Ok(Reply { outcome: Outcome::Object { code: 201, resource: Arc::clone(resource), object }, warnings })
+    }
+
+    pub(crate) fn update(&mut self, call: &Call) -> Result<Reply, Status> {
+        let mut object = self.decoded(call, call.object()?)?;
+        let warnings = fields::check(&call.resource, &call.options, &mut object)?;
+        let named = object.name();
+        if named.is_empty() {
+            let kind = &call.resource.kind;
+            let cause = Cause::required("metadata.name", "name is required");
+            return Err(if call.resource.custom.is_some() { Status::invalid(&call.resource, "", &[cause]) } else {
+                Status::bad_request(format!("the name of the object ({kind} in the data) does not match the name on the URL ({})", call.name))
+            });
+        }
+        if named != call.name {
+            let message = format!("the name of the object ({named}) does not match the name on the URL ({})", call.name);
+            return Err(Status::bad_request(message));
+        }
+        self.check_body_namespace(call, &mut object)?;
+        let Some(old) = self.store.get(&Self::key(call)).cloned() else {
+            if call.resource.manners.create_on_update && call.subresource.is_empty() {
+                return self.create(call);
+            }
+            return Err(Status::not_found(&call.resource, &call.name));
+        };
+        let version = object.resource_version();
+        if (version.is_empty() || version == "0") && !call.resource.manners.unconditional_update {
+            let cause = Cause::invalid_shown("metadata.resourceVersion", "0", "must be specified for an update");
+            let cause = Cause { message: cause.message.replace("Invalid value: 0", "Invalid value: 0x0"), ..cause };
+            return Err(Status::invalid(&call.resource, &call.name, &[cause]));
+        }
+        self.replace(call, &old, object, warnings)
+    }
+
+    pub(crate) fn patch(&mut self, call: &Call) -> Result<Reply, Status> {
+        let old = self.existing(call)?;
+        let shown = present::versioned(&call.resource, &old);
+        let patched = patch::apply(&call.resource, &call.content_type, &call.body, &shown)?;
+        let mut object = self.decoded(call, patched)?;
+        let warnings = fields::check(&call.resource, &call.options, &mut object)?;
+        if object.name() != call.name {
+            let cause = Cause::invalid("metadata.name", &object["metadata"]["name"], "field is immutable");
+            return Err(Status::invalid(&call.resource, &call.name, &[cause]));
+        }
+        self.replace(call, &old, object, warnings)
+    }
+
+    /// Writes `new` in place of `old`.
+    pub(crate) fn replace(&mut self, call: &Call, old: &Arc<Value>, mut new: Value, warnings: Vec<String>) -> Result<Reply, Status> {
+        let resource = &call.resource;
+        let name = &call.name;
+        if !new.uid().is_empty() && new.uid() != old.uid() {
+            let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: {}", new.uid(), old.uid());
+            return Err(Status::conflict(resource, name, &why));
+        }
+        let version = new.resource_version();
+        if !version.is_empty() && version != "0" && version != old.resource_version() {
+            return Err(Status::modified(resource, name));
+        }
+        keep_system_fields(old, &mut new);
+        keep_other_half(call, old, &mut new);
+        kinds::prepare_update(self, call, old, &mut new)?;
+        custom::default(resource, &mut new);
+        let mut causes = metadata::faults(resource, &new);
+        causes.extend(metadata::update_faults(old, &new));
+        causes.extend(kinds::faults(resource, &new, Some(old)));
+        causes.extend(custom::faults(resource, &new, Some(old), &call.subresource));
+        refuse(resource, name, &causes)?;
+        raise_generation(call, old, &mut new);
+        if resource.storage == "customresourcedefinitions" && call.subresource.is_empty() {
+            custom::definition::complete(&mut new, self.now);
+        }
+        let is_last_finalizer = old.is_deleting()
+            && new.finalizers().is_empty()
+            && old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
+            && resource.storage != "namespaces";
+        let object = if same(old, &new) && !is_last_finalizer {
+            Arc::clone(old)
+        } else if call.options.dry_run() {
+            Arc::new(new)
+        } else if is_last_finalizer {
+            self.commit(Self::key(call), None);
+            Arc::new(new)
+        } else {
+            self.commit(Self::key(call), Some(new))
+        };
+        Ok(Reply { outcome: Outcome::Object { code: 200, resource: Arc::clone(resource), object }, warnings })
+    }
+
+    /// The body as the kind that the path says, in the form that is stored.
+    fn decoded(&self, call: &Call, mut object: Value) -> Result<Value, Status> {
+        let resource = &call.resource;
+        if !object.is_object() {
+            return Err(Status::bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal non-object into Go value of type struct"));
+        }
+        let (api_version, kind) = (object.text(&["apiVersion"]).to_owned(), object.text(&["kind"]).to_owned());
+        let expected = resource.api_version();
+        if !kind.is_empty() && (kind != resource.kind || api_version != expected) {
+            let message = if api_version == expected {
+                format!("the object provided is unrecognized (must be of type {}): it is of kind {kind}", resource.kind)
+            } else {
+                format!("the API version in the data ({api_version}) does not match the expected API version ({expected})")
+            };
+            return Err(Status::bad_request(message));
+        }
+        object["apiVersion"] = expected.into();
+        object["kind"] = resource.kind.clone().into();
+        Ok(if resource.group == "events.k8s.io" { kinds::event::from_events_group(object) } else { object })
+    }
+
+    fn check_body_namespace(&self, call: &Call, object: &mut Value) -> Result<(), Status> {
+        if call.resource.namespaced {
+            if !object.namespace().is_empty() && object.namespace() != call.namespace {
+                return Err(Status::bad_request(format!(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )));
+            }
+            object.metadata().insert("namespace".to_owned(), call.namespace.clone().into());
+        } else {
+            object.metadata().shift_remove("namespace");
+        }
+        Ok(())
+    }
+
+    /// Name and namespace of a new object.
+    fn place(&mut self, call: &Call, object: &mut Value) -> Result<(), Status> {
+        self.check_body_namespace(call, object)?;
+        if object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty() {
+            let prefix: String = object.text(&["metadata", "generateName"]).chars().take(58).collect();
+            let name = format!("{prefix}{}", self.ids.suffix());
+            object.metadata().insert("name".to_owned(), name.into());
+        }
+        if !object.resource_version().is_empty() && object.resource_version() != "0" {
+            return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+        }
+        Ok(())
+    }
+
+    fn check_namespace(&self, call: &Call, name: &str) -> Result<(), Status> {
+        let namespaces = self.registry.core("namespaces");
+        match self.store.get(&Key::new("namespaces", "", &call.namespace)) {
+            None => Err(Status::not_found(&namespaces, &call.namespace)),
+            Some(namespace) if namespace.is_deleting() => Err(Status::namespace_ending(&call.resource, name, &call.namespace)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What the server itself puts into the metadata of a new object.
+    fn complete(&mut self, resource: &Resource, object: &mut Value) {
+        let uid = self.ids.uid();
+        let now = second(self.now);
+        let metadata = object.metadata();
+        for key in ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"] {
+            metadata.shift_remove(key);
+        }
+        metadata.insert("uid".to_owned(), uid.into());
+        metadata.insert("creationTimestamp".to_owned(), now.into());
+        if resource.manners.generation {
+            metadata.insert("generation".to_owned(), 1.into());
+        }
+        if resource.custom.is_some() && resource.has("status") {
+            if let Some(map) = object.as_object_mut() {
+                map.shift_remove("status");
+            }
+        }
+    }
+}
+
+/// A time as objects carry it.
+pub(crate) fn second(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub(crate) fn refuse(resource: &Resource, name: &str, causes: &[Cause]) -> Result<(), Status> {
+    if causes.is_empty() { Ok(()) } else { Err(Status::invalid(resource, name, causes)) }
+}
+
+/// What no client can change.
+fn keep_system_fields(old: &Value, new: &mut Value) {
+    let metadata = new.metadata();
+    metadata.shift_remove("managedFields");
+    metadata.shift_remove("selfLink");
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"] {
+        match old["metadata"].get(key) {
+            Some(value) => metadata.insert(key.to_owned(), value.clone()),
+            None => metadata.shift_remove(key),
+        };
+    }
+}
+
+/// A write to the object leaves its status, a write to the status leaves all else.
+fn keep_other_half(call: &Call, old: &Value, new: &mut Value) {
+    let carry = |new: &mut Value, key: &str| match (old.get(key), new.as_object_mut()) {
+        (Some(value), _) => new[key] = value.clone(),
+        (None, Some(map)) => drop(map.shift_remove(key)),
+        (None, None) => {}
+    };
+    if call.subresource == "status" {
+        let others: Vec<String> = old
+            .as_object()
+            .into_iter()
+            .chain(new.as_object())
+            .flat_map(|map| map.keys().cloned())
+            .filter(|key| key != "status" && (key != "metadata" || call.resource.custom.is_some()))
+            .collect();
+        for key in others {
+            carry(new, &key);
+        }
+    } else if call.subresource.is_empty() && call.resource.has("status") {
+        carry(new, "status");
+    }
+}
+
+/// A changed spec is a new generation. For custom kinds everything counts but metadata and status.
+fn raise_generation(call: &Call, old: &Value, new: &mut Value) {
+    if !call.resource.manners.generation {
+        return;
+    }
+    let is_desire = |key: &str| match call.resource.custom {
+        Some(_) if call.resource.has("status") => key != "metadata" && key != "status",
+        Some(_) => key != "metadata",
+        None => key == "spec" || key == "endpoints" || key == "ports",
+    };
+    let desire = |object: &Value| -> Vec<(String, Value)> {
+        let mut fields: Vec<_> = object
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(key, _)| is_desire(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        fields
+    };
+    if desire(old) != desire(new) {
+        let generation = old["metadata"]["generation"].as_u64().unwrap_or(0) + 1;
+        new.metadata().insert("generation".to_owned(), generation.into());
+    }
+}
+
+/// Whether nothing changed; the order of keys does not count.
+fn same(old: &Value, new: &Value) -> bool {
+    let stripped = |object: &Value| {
+        let mut object = object.clone();
+        object.metadata().retain(|_, value| !value.is_null() && value != &json!({}) && value != &json!([]));
+        object
+    };
+    stripped(old) == stripped(new)
+}
