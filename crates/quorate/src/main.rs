@@ -1,7 +1,13 @@
 //! Quorate: an operator for databases that live by quorum.
 
+mod clusters;
 mod crds;
+mod explain;
 mod playground;
+mod run;
+mod status;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -15,15 +21,28 @@ struct Quorate {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the operator.
+    Run(run::Run),
+    /// Show every cluster in one line, with what is held.
+    Status(clusters::Which),
+    /// Say why nothing more is done for a cluster: each hold with its numbers, since when, and what would release it.
+    Explain(clusters::Which),
     /// Print both CRDs as YAML.
     Crds,
     /// Try Quorate in an embedded world, with nothing installed.
     Playground,
 }
 
-fn main() -> std::process::ExitCode {
-    match Quorate::parse().command {
-        Command::Crds => crds::print(),
-        Command::Playground => playground::run(),
-    }
+fn main() -> ExitCode {
+    let done = match Quorate::parse().command {
+        Command::Run(run) => run.run(),
+        Command::Status(which) => status::print(&which),
+        Command::Explain(which) => explain::print(&which),
+        Command::Crds => return crds::print(),
+        Command::Playground => return playground::run(),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("quorate: {error:#}");
+        ExitCode::FAILURE
+    })
 }

@@ -1,0 +1,80 @@
+//! Which clusters a command is about: those of a live Kubernetes, or those in a file.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+use quorate_api::foundationdb::FoundationDBCluster;
+use serde_json::Value;
+
+/// Which clusters.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// One cluster; all of them if it is not given.
+    name: Option<String>,
+    /// Its namespace; all of them if it is not given.
+    #[arg(short, long)]
+    namespace: Option<String>,
+    /// Read objects from this file (YAML or JSON, as `kubectl get -o yaml` prints them) instead of asking Kubernetes; `-` is the input.
+    #[arg(short, long)]
+    file: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Which {
+    /// The clusters, sorted by namespace and name. None at all is an error: somebody mistyped something.
+    pub(crate) fn find(&self) -> Result<Vec<FoundationDBCluster>> {
+        let mut clusters = match &self.file {
+            Some(file) => read(file)?,
+            None => self.ask_kubernetes()?,
+        };
+        clusters.retain(|cluster| {
+            let fits = |wanted: &Option<String>, found: Option<String>| wanted.is_none() || *wanted == found;
+            fits(&self.name, Some(cluster.name_any())) && (self.file.is_some() || fits(&self.namespace, cluster.namespace()))
+        });
+        clusters.sort_by_key(|cluster| (cluster.namespace(), cluster.name_any()));
+        match (&self.name, clusters.is_empty()) {
+            (Some(name), true) => bail!("there is no FoundationDBCluster called {name}"),
+            (None, true) => bail!("there is no FoundationDBCluster"),
+            _ => Ok(clusters),
+        }
+    }
+
+    fn ask_kubernetes(&self) -> Result<Vec<FoundationDBCluster>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+        runtime.block_on(async {
+            let client = Client::try_default().await.context("looking for a kubeconfig")?;
+            let api: Api<FoundationDBCluster> = match &self.namespace {
+                Some(namespace) => Api::namespaced(client, namespace),
+                None => Api::all(client),
+            };
+            Ok(api.list(&ListParams::default()).await.context("listing FoundationDBClusters")?.items)
+        })
+    }
+}
+
+fn read(file: &PathBuf) -> Result<Vec<FoundationDBCluster>> {
+    let text = if file.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin()).context("reading the input")?
+    } else {
+        std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?
+    };
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&text).with_context(|| format!("{} is not YAML or JSON", file.display()))?;
+    let objects = documents.into_iter().flat_map(|document| match document.get("items").and_then(Value::as_array) {
+        Some(items) => items.clone(),
+        None => vec![document],
+    });
+    objects
+        .filter(|object| object["kind"] == "FoundationDBCluster")
+        .map(|object| {
+            let name = object["metadata"]["name"].as_str().unwrap_or("without a name").to_owned();
+            serde_json::from_value(object)
+                .with_context(|| format!("the FoundationDBCluster {name} in {} can't be read", file.display()))
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! `quorate explain`: why nothing more is done.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use kube::ResourceExt;
+use quorate_api::foundationdb::{FoundationDBCluster, HoldStatus};
+
+use crate::clusters::Which;
+
+pub(crate) fn print(which: &Which) -> Result<ExitCode> {
+    let clusters = which.find()?;
+    if which.json {
+        let holds: serde_json::Map<_, _> = clusters
+            .iter()
+            .map(|cluster| (full_name(cluster), serde_json::to_value(holds(cluster)).unwrap_or_default()))
+            .collect();
+        println!("{}", serde_json::Value::Object(holds));
+    } else {
+        for cluster in &clusters {
+            print!("{}", explained(cluster));
+        }
+    }
+    let all_well = clusters.iter().all(|cluster| holds(cluster).is_empty() && cluster.status.is_some());
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn full_name(cluster: &FoundationDBCluster) -> String {
+    cluster.namespace().map_or_else(|| cluster.name_any(), |namespace| format!("{namespace}/{}", cluster.name_any()))
+}
+
+pub(crate) fn holds(cluster: &FoundationDBCluster) -> &[HoldStatus] {
+    let quorate = cluster.status.as_ref().and_then(|status| status.quorate.as_ref());
+    quorate.and_then(|quorate| quorate.holds.as_deref()).unwrap_or_default()
+}
+
+fn explained(cluster: &FoundationDBCluster) -> String {
+    let mut text = format!("{}\n", full_name(cluster));
+    // Writing into a String can't fail.
+    if cluster.status.is_none() {
+        writeln!(text, "  no operator has looked at it yet").ok();
+    } else if holds(cluster).is_empty() {
+        writeln!(text, "  nothing is held").ok();
+    }
+    for hold in holds(cluster) {
+        writeln!(text, "  {} ({})", hold.reason, hold.about).ok();
+        writeln!(text, "    {}", hold.sentence).ok();
+        if let (Some(measured), Some(threshold)) = (&hold.measured, &hold.threshold) {
+            writeln!(text, "    measured: {measured}, needed: {threshold}").ok();
+        }
+        if let Some(since) = &hold.since {
+            writeln!(text, "    since: {}", since.0).ok();
+        }
+        writeln!(text, "    released by: {}", hold.released_by).ok();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(status: serde_json::Value) -> FoundationDBCluster {
+        let object = serde_json::json!({
+            "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
+            "metadata": {"name": "sample", "namespace": "ns"}, "spec": {"version": "7.3.69"}, "status": status,
+        });
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn every_part_of_a_hold_is_printed() {
+        let status = serde_json::json!({"quorate": {"holds": [{
+            "reason": "SurplusProcessGroups", "about": "log", "sentence": "there are 3 process groups of class log, and 2 were asked for",
+            "measured": "3", "threshold": "2", "since": "2026-01-02T03:04:05Z", "releasedBy": "asking for 3 again",
+        }]}});
+        assert_eq!(
+            explained(&cluster(status)),
+            "ns/sample\n  SurplusProcessGroups (log)\n    there are 3 process groups of class log, and 2 were asked for\n    \
+             measured: 3, needed: 2\n    since: 2026-01-02T03:04:05Z\n    released by: asking for 3 again\n"
+        );
+    }
+
+    #[test]
+    fn a_cluster_nobody_looked_at_is_not_called_well() {
+        assert_eq!(explained(&cluster(serde_json::Value::Null)), "ns/sample\n  no operator has looked at it yet\n");
+        assert_eq!(explained(&cluster(serde_json::json!({}))), "ns/sample\n  nothing is held\n");
+    }
+}
