@@ -1,5 +1,13 @@
-//! A world to run the operator in: an embedded Kubernetes, and models of what runs in it.
+//! A world to run the operator in: a Kubernetes API, a scheduler, kubelets and models of both databases, in real or virtual time.
 //!
-//! The same world serves tests, the deterministic simulation (one thread, virtual time) and the playground (real time, kubectl).
+//! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
+//! The last two are pure: they read a [`ClusterView`] and answer with values.
 
+pub mod kubelet;
 pub mod kubernetes;
+mod quantity;
+pub mod scheduler;
+mod view;
+
+pub use quantity::Amount;
+pub use view::ClusterView;
