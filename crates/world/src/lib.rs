@@ -3,11 +3,15 @@
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
 //! The last two are pure: they read a [`ClusterView`] and answer with values.
 
+mod cluster;
+mod foundationdb;
 pub mod kubelet;
 pub mod kubernetes;
 mod quantity;
 pub mod scheduler;
+pub mod simulation;
 mod view;
 
+pub use cluster::Cluster;
 pub use quantity::Amount;
 pub use view::ClusterView;

@@ -1,0 +1,186 @@
+//! A cluster at work: the API, and what a real cluster's controllers, scheduler and kubelets would do to it by now.
+
+use std::sync::{Mutex, PoisonError};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{
+    Namespace, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition, Service,
+};
+use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::ClusterView;
+use crate::kubelet::{self, Change, KubeletSettings};
+use crate::kubernetes::Kubernetes;
+use crate::scheduler::{self, Binding, Placement, SELECTED_NODE};
+
+/// A cluster whose controllers, scheduler and kubelets work whenever [`Cluster::settle`] is called.
+pub struct Cluster {
+    /// Its API.
+    pub kubernetes: Kubernetes,
+    settings: Mutex<KubeletSettings>,
+}
+
+/// All objects the models read, at one instant.
+struct Objects {
+    nodes: Vec<Node>,
+    pods: Vec<Pod>,
+    claims: Vec<PersistentVolumeClaim>,
+    volumes: Vec<PersistentVolume>,
+    classes: Vec<StorageClass>,
+    namespaces: Vec<Namespace>,
+    services: Vec<Service>,
+}
+
+impl Objects {
+    fn of(kubernetes: &Kubernetes) -> Self {
+        Self {
+            nodes: kubernetes.list("").unwrap_or_default(),
+            pods: kubernetes.list("").unwrap_or_default(),
+            claims: kubernetes.list("").unwrap_or_default(),
+            volumes: kubernetes.list("").unwrap_or_default(),
+            classes: kubernetes.list("").unwrap_or_default(),
+            namespaces: kubernetes.list("").unwrap_or_default(),
+            services: kubernetes.list("").unwrap_or_default(),
+        }
+    }
+
+    fn view(&self) -> ClusterView<'_> {
+        ClusterView::default()
+            .with_nodes(&self.nodes)
+            .with_pods(&self.pods)
+            .with_claims(&self.claims)
+            .with_volumes(&self.volumes)
+            .with_classes(&self.classes)
+            .with_namespaces(&self.namespaces)
+            .with_services(&self.services)
+    }
+}
+
+impl Cluster {
+    /// A cluster with these settings.
+    pub fn new(kubernetes: Kubernetes, settings: KubeletSettings) -> Self {
+        Self { kubernetes, settings: Mutex::new(settings) }
+    }
+
+    /// Changes how kubelets behave, or what goes wrong.
+    pub fn change_settings(&self, change: impl FnOnce(&mut KubeletSettings)) {
+        change(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Lets everybody do what they would have done by now, and says when somebody has to look again.
+    pub fn settle(&self, now: Timestamp) -> Option<Timestamp> {
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        loop {
+            let before = self.kubernetes.revision();
+            self.kubernetes.collect_garbage();
+            self.kubernetes.compute_budgets();
+            self.schedule(now);
+            let objects = Objects::of(&self.kubernetes);
+            let (changes, wake) = kubelet::next(now, &objects.view(), &settings);
+            for change in changes {
+                self.apply(change);
+            }
+            if self.kubernetes.revision() == before {
+                return wake;
+            }
+        }
+    }
+
+    /// Places every pod that waits for a node, one after the other, as the scheduler does.
+    fn schedule(&self, now: Timestamp) {
+        let waiting: Vec<(String, String)> = Objects::of(&self.kubernetes)
+            .pods
+            .iter()
+            .filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none())
+            .map(|pod| (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default()))
+            .collect();
+        for (namespace, name) in waiting {
+            let objects = Objects::of(&self.kubernetes);
+            let view = objects.view();
+            let Some(pod) = view.pods.get(&(namespace.as_str(), name.as_str())) else { continue };
+            match scheduler::place(pod, &view) {
+                Placement::On(node) => {
+                    for binding in scheduler::bindings(pod, &node, &view) {
+                        self.bind_claim(&namespace, &node, &binding);
+                    }
+                    // The pod may have gone in between; then there is nothing to bind.
+                    self.kubernetes.bind(&namespace, &name, &node).ok();
+                }
+                Placement::Unschedulable { reason, message } => self.say_unschedulable(pod, reason, &message, now),
+            }
+        }
+    }
+
+    fn bind_claim(&self, namespace: &str, node: &str, binding: &Binding) {
+        match binding {
+            Binding::Provision { claim } => {
+                let Ok(mut claim) = self.kubernetes.get::<PersistentVolumeClaim>(namespace, claim) else { return };
+                claim.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.to_owned(), node.to_owned());
+                self.kubernetes.update(&claim).ok();
+            }
+            Binding::Existing { claim, volume } => {
+                let claim = self.kubernetes.get::<PersistentVolumeClaim>(namespace, claim);
+                let volume = self.kubernetes.get::<PersistentVolume>("", volume);
+                let (Ok(claim), Ok(mut volume)) = (claim, volume) else { return };
+                if let Some(spec) = volume.spec.as_mut() {
+                    spec.claim_ref = Some(ObjectReference {
+                        namespace: Some(namespace.to_owned()),
+                        name: claim.metadata.name.clone(),
+                        uid: claim.metadata.uid.clone(),
+                        ..ObjectReference::default()
+                    });
+                }
+                self.kubernetes.update(&volume).ok();
+            }
+        }
+    }
+
+    fn say_unschedulable(&self, pod: &Pod, reason: &str, message: &str, now: Timestamp) {
+        let mut pod = pod.clone();
+        let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+        let said = PodCondition {
+            type_: "PodScheduled".to_owned(),
+            status: "False".to_owned(),
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            last_transition_time: Some(Time(now)),
+            ..PodCondition::default()
+        };
+        let same = |old: &PodCondition| old.type_ == said.type_ && old.status == said.status && old.message == said.message;
+        if conditions.iter().any(same) {
+            return;
+        }
+        conditions.retain(|condition| condition.type_ != said.type_);
+        conditions.push(said);
+        self.kubernetes.update_status(&pod).ok();
+    }
+
+    /// A write that fails was made against something that has changed; the next look sees it as it is.
+    fn apply(&self, change: Change) {
+        let kubernetes = &self.kubernetes;
+        match change {
+            Change::PodStatus(pod) => drop(kubernetes.update_status(pod.as_ref())),
+            Change::DeletePod { namespace, name, uid, grace_seconds } => {
+                let same = kubernetes.get::<Pod>(&namespace, &name).is_ok_and(|pod| uid.is_none() || pod.metadata.uid == uid);
+                if same {
+                    let grace = grace_seconds.and_then(|seconds| u32::try_from(seconds).ok());
+                    kubernetes.delete::<Pod>(&namespace, &name, grace).ok();
+                }
+            }
+            Change::Node(node) => drop(kubernetes.update(node.as_ref())),
+            Change::NodeStatus(node) => drop(kubernetes.update_status(node.as_ref())),
+            Change::Claim(claim) => drop(kubernetes.update(claim.as_ref())),
+            Change::ClaimStatus(claim) => drop(kubernetes.update_status(claim.as_ref())),
+            Change::CreateVolume(volume) => drop(kubernetes.create(volume.as_ref())),
+            Change::Volume(volume) => drop(kubernetes.update(volume.as_ref())),
+            Change::VolumeStatus(volume) => drop(kubernetes.update_status(volume.as_ref())),
+            Change::DeleteVolume { name, uid } => {
+                let same = kubernetes.get::<PersistentVolume>("", &name).is_ok_and(|volume| uid.is_none() || volume.metadata.uid == uid);
+                if same {
+                    kubernetes.delete::<PersistentVolume>("", &name, None).ok();
+                }
+            }
+        }
+    }
+}
