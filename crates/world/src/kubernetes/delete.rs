@@ -10,7 +10,7 @@ use super::present;
 use super::request::Call;
 use super::selector::Selector;
 use super::state::{Outcome, Reply, State};
-use super::status::Status;
+use super::status::{Cause, Status};
 use super::write::second;
 
 /// What a `DeleteOptions` says.
@@ -25,23 +25,23 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     fn of(call: &Call) -> Result<Self, Status> {
-        let body: Value = if call.body.is_empty() { json!({}) } else { call.object()? };
+        // With a body the query is not looked at, not even for `dryRun`.
+        let has_body = !call.body.is_empty();
+        let body: Value = if has_body { call.object()? } else { json!({}) };
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        let query = |key: &str| Some(call.options.text(key)).filter(|text| !text.is_empty()).map(str::to_owned);
+        let query = |key: &str| Some(call.options.text(key)).filter(|text| !has_body && !text.is_empty()).map(str::to_owned);
         let orphan = body["orphanDependents"].as_bool().map(|orphan| if orphan { "Orphan" } else { "Background" }.to_owned());
         let policy = text(&body["propagationPolicy"]).or_else(|| query("propagationPolicy")).or(orphan);
         if let Some(policy) = policy.as_deref().filter(|policy| !["Background", "Foreground", "Orphan"].contains(policy)) {
-            let message = format!(
-                "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"{policy}\": supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\""
-            );
-            return Err(Status::new(422, "Invalid", message));
+            let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
+            return Err(Status::invalid_options("DeleteOptions", Cause::not_supported("propagationPolicy", &json!(policy), &supported)));
         }
         Ok(Self {
             grace: body["gracePeriodSeconds"].as_i64().or_else(|| query("gracePeriodSeconds")?.parse().ok()),
             policy,
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: call.options.dry_run() || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
+            dry_run: query("dryRun").is_some_and(|text| text == "All") || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
         })
     }
 }
@@ -91,13 +91,19 @@ impl State {
         let grace = grace_period(call, &object, options);
         let waits = !object.finalizers().is_empty() || grace > 0 || call.resource.storage == "namespaces";
         if !waits {
-            let last = if options.dry_run { Arc::clone(old) } else { self.commit(Self::key(call), None) };
-            return Ok((last, true));
+            if !options.dry_run {
+                self.commit(Self::key(call), None);
+            }
+            if call.resource.storage == "pods" && object.is_deleting() {
+                object["metadata"]["deletionTimestamp"] = second(self.now).into();
+                object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            }
+            return Ok((Arc::new(object), true));
         }
         let is_sooner = object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_none_or(|before| grace < before);
         if !object.is_deleting() || is_sooner {
             let at = self.now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(self.now);
-            if let Some(generation) = object["metadata"]["generation"].as_u64() {
+            if let Some(generation) = object["metadata"]["generation"].as_u64().filter(|_| !old.is_deleting()) {
                 object["metadata"]["generation"] = (generation + 1).into();
             }
             object["metadata"]["deletionTimestamp"] = second(at).into();
@@ -120,14 +126,14 @@ impl State {
 fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != old.uid()) {
         let why = format!("the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated", old.uid());
-        return Err(Status::conflict(&call.resource, &call.name, &why));
+        return Err(Status::kind_conflict(&call.resource, &call.name, &why));
     }
     if let Some(version) = options.resource_version.as_deref().filter(|version| *version != old.resource_version()) {
         let why = format!(
             "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
             old.resource_version()
         );
-        return Err(Status::conflict(&call.resource, &call.name, &why));
+        return Err(Status::kind_conflict(&call.resource, &call.name, &why));
     }
     Ok(())
 }

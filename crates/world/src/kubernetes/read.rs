@@ -8,7 +8,7 @@ use super::present;
 use super::request::Call;
 use super::selector::Selector;
 use super::state::{Outcome, Reply, State};
-use super::status::Status;
+use super::status::{Cause, Status};
 use super::store::Key;
 use super::watch::Interest;
 
@@ -61,7 +61,7 @@ impl State {
         self.check_list_options(call, asked)?;
         let token = match options.text("continue") {
             "" => None,
-            token => Some(Continue::parse(token, storage).ok_or_else(|| Status::bad_request("continue key is not valid: illegal base64 data"))?),
+            token => Some(Continue::parse(token, storage).ok_or_else(|| Status::bad_request("invalid continue token: continue key is not valid: it is not one of this server"))?),
         };
         let exact = options.text("resourceVersionMatch") == "Exact" || (options.number("limit").unwrap_or(0) > 0 && options.text("resourceVersionMatch").is_empty());
         let revision = match (&token, asked, stale) {
@@ -77,7 +77,8 @@ impl State {
             .into_iter()
             .filter(|(key, _)| after.as_ref().is_none_or(|after| key > after))
             .filter(|(_, object)| selector.matches(object));
-        let limit = options.number("limit").filter(|limit| *limit > 0).and_then(|limit| usize::try_from(limit).ok());
+        // Who takes any version is answered from memory, and that has no pages.
+        let limit = options.number("limit").filter(|limit| *limit > 0 && asked != Some(0)).and_then(|limit| usize::try_from(limit).ok());
         let page: Vec<(Key, Arc<Value>)> = rest.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         let remaining = rest.count();
@@ -97,8 +98,7 @@ impl State {
         let options = &call.options;
         let matching = options.text("resourceVersionMatch");
         let forbidden = |field: &str, detail: &str| {
-            let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {field}: Forbidden: {detail}");
-            Err(Status::new(422, "Invalid", message))
+            Err(Status::invalid_options("ListOptions", Cause::forbidden(field, detail)))
         };
         if !matching.is_empty() && asked.is_none() {
             return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
@@ -121,8 +121,8 @@ impl State {
         let asked = options.resource_version()?.unwrap_or(0);
         let streams_list = options.is_true("sendInitialEvents");
         if streams_list && options.text("resourceVersionMatch") != "NotOlderThan" {
-            let message = "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            return Err(Status::new(422, "Invalid", message));
+            let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            return Err(Status::invalid_options("ListOptions", Cause::forbidden("resourceVersionMatch", detail)));
         }
         let current = self.store.revision();
         let shows_all = streams_list || (asked == 0 && !options.has("sendInitialEvents"));

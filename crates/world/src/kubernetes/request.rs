@@ -94,7 +94,9 @@ impl Options {
         match self.text("resourceVersion") {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!("Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
+                Status::bad_request(format!(
+                    "invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+                ))
             }),
         }
     }
@@ -146,7 +148,7 @@ pub(crate) fn parse(registry: &Registry, client: &Arc<str>, request: http::Reque
         (&Method::PATCH, false) => Verb::Patch,
         (&Method::DELETE, true) => Verb::DeleteCollection,
         (&Method::DELETE, false) if subresource.is_empty() => Verb::Delete,
-        _ => return Err(Status::method_not_allowed(&resource, parts.method.as_str())),
+        _ => return Err(Status::method_not_allowed()),
     };
     let mut call = Call {
         client: Arc::clone(client),

@@ -66,6 +66,11 @@ impl Resource {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
+    /// The kind with the group, as messages about an object's content name it: `Pod`, `Lease.coordination.k8s.io`.
+    pub(crate) fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+
     pub(crate) fn has(&self, subresource: &str) -> bool {
         self.subresources.iter().any(|one| one == subresource)
     }

@@ -27,11 +27,12 @@ impl Selector {
         let fields = fields.split(',').filter(|part| !part.is_empty()).map(field).collect::<Result<Vec<_>, _>>()?;
         for (path, _, _) in &fields {
             if !selectable(resource).contains(&path.as_str()) {
-                let message = format!(
-                    "Unable to find \"{}\" that match label selector \"\", field selector \"{}\": field label not supported: {path}",
-                    resource.qualified_version(),
-                    fields.iter().map(|(path, value, equal)| format!("{path}{}{value}", if *equal { "=" } else { "!=" })).collect::<Vec<_>>().join(","),
-                );
+                let is_plain = selectable(resource).iter().all(|field| field.starts_with("metadata."));
+                let message = if is_plain && resource.custom.is_none() {
+                    format!("\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+                } else {
+                    format!("field label not supported: {path}")
+                };
                 return Err(Status::bad_request(message));
             }
         }
@@ -78,13 +79,6 @@ impl Requirement {
             Self::Exists(key) => value(key).is_some(),
             Self::Absent(key) => value(key).is_none(),
         }
-    }
-}
-
-impl Resource {
-    /// `/v1, Resource=pods`, as Go prints a group, version and resource.
-    fn qualified_version(&self) -> String {
-        format!("{}/{}, Resource={}", self.group, self.version, self.plural)
     }
 }
 
@@ -192,7 +186,8 @@ fn requirement(text: &str) -> Result<Requirement, Status> {
 }
 
 fn unparsable(text: &str) -> Status {
-    Status::bad_request(format!("unable to parse requirement: {text}"))
+    let found = text.split_whitespace().nth(1).unwrap_or_default();
+    Status::bad_request(format!("unable to parse requirement: found '{found}', expected: in, notin, =, ==, !=, gt, lt"))
 }
 
 fn field(text: &str) -> Result<(String, String, bool), Status> {
@@ -201,9 +196,7 @@ fn field(text: &str) -> Result<(String, String, bool), Status> {
     } else if let Some((path, value)) = text.split_once('=') {
         (path, value.strip_prefix('=').unwrap_or(value), true)
     } else {
-        return Err(Status::bad_request(format!(
-            "invalid field selector: \"{text}\"; can't understand '{text}'"
-        )));
+        return Err(Status::bad_request(format!("invalid selector: '{text}'; can't understand '{text}'")));
     };
     Ok((path.to_owned(), value.to_owned(), equal))
 }

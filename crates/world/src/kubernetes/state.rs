@@ -76,7 +76,7 @@ impl State {
 
     pub(crate) fn execute(&mut self, call: &Call, stale: Option<u64>) -> Result<Reply, Status> {
         if call.resource.manners.create_only && call.verb != Verb::Create {
-            return Err(Status::method_not_allowed(&call.resource, call.verb.as_str()));
+            return Err(Status::method_not_allowed());
         }
         match (call.verb, call.subresource.as_str()) {
             (Verb::Get, "scale") => self.get_scale(call),

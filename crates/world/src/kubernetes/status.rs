@@ -154,6 +154,33 @@ impl Status {
         Self::new(409, "Conflict", message).about(resource, name, &resource.plural)
     }
 
+    /// A conflict that names the kind instead of the resource, as preconditions do.
+    pub(crate) fn kind_conflict(resource: &Resource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified_kind());
+        Self::new(409, "Conflict", message).about(resource, name, &resource.kind)
+    }
+
+    /// A conflict of a subresource.
+    pub(crate) fn subresource_conflict(resource: &Resource, subresource: &str, name: &str, why: &str) -> Self {
+        let kind = format!("{}/{subresource}", resource.plural);
+        Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {kind} \"{name}\": {why}")).about(resource, name, &kind)
+    }
+
+    /// The options of a request contradict each other.
+    pub(crate) fn invalid_options(kind: &str, cause: Cause) -> Self {
+        let mut status = Self::new(422, "Invalid", format!("{kind}.meta.k8s.io \"\" is invalid: {}", cause.text()));
+        status.details = Some(json!({"group": "meta.k8s.io", "kind": kind}));
+        status.caused_by([&cause])
+    }
+
+    /// A replace without a version, of a kind that wants one.
+    pub(crate) fn version_missing(resource: &Resource, name: &str) -> Self {
+        let cause = Cause::invalid_shown("metadata.resourceVersion", "0", "must be specified for an update");
+        Self::new(422, "Invalid", format!("{} \"{name}\" is invalid: {}", resource.qualified(), cause.text()))
+            .about(resource, name, &resource.plural)
+            .caused_by([&cause])
+    }
+
     pub(crate) fn modified(resource: &Resource, name: &str) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(resource, name, why)
@@ -180,8 +207,7 @@ impl Status {
             }
         }
         let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
-        let kind = if resource.group.is_empty() { resource.kind.clone() } else { format!("{}.{}", resource.kind, resource.group) };
-        Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}"))
+        Self::new(422, "Invalid", format!("{} \"{name}\" is invalid: {list}", resource.qualified_kind()))
             .about(resource, name, &resource.kind)
             .caused_by(causes)
     }
@@ -190,12 +216,8 @@ impl Status {
         Self::new(400, "BadRequest", message)
     }
 
-    pub(crate) fn method_not_allowed(resource: &Resource, verb: &str) -> Self {
-        let message = "the server does not allow this method on the requested resource";
-        let mut status = Self::new(405, "MethodNotAllowed", message).about(resource, "", &resource.plural);
-        if let Some(details) = &mut status.details {
-            details["verb"] = verb.into();
-        }
+    pub(crate) fn method_not_allowed() -> Self {
+        let mut status = Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
         status.details = Some(json!({}));
         status
     }
@@ -255,8 +277,10 @@ impl Status {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         });
+        if !self.reason.is_empty() {
+            object["reason"] = self.reason.into();
+        }
         if let Some(details) = &self.details {
             object["details"] = details.clone();
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::object::{Metadata, object_at};
 use super::request::{Call, Verb};
 use super::state::{Outcome, Reply, State};
-use super::status::{Cause, Status};
+use super::status::Status;
 use super::write::second;
 use super::{patch, present};
 
@@ -30,11 +30,6 @@ impl State {
             return Err(Status::modified(&call.resource, &call.name));
         }
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
-        if replicas < 0 {
-            let cause = Cause::invalid("spec.replicas", &replicas.into(), "must be greater than or equal to 0");
-            let message = format!("Scale.autoscaling \"{}\" is invalid: {}", call.name, cause.text());
-            return Err(Status::new(422, "Invalid", message));
-        }
         let mut object = present::versioned(&call.resource, &old);
         set_at(&mut object, scale_path(call, "specReplicasPath"), replicas.into());
         let on_object = Call { subresource: String::new(), ..call.clone() };
@@ -50,7 +45,7 @@ impl State {
         let binding = call.object()?;
         let node = binding.text(&["target", "name"]);
         let assigned = old.text(&["spec", "nodeName"]);
-        let conflict = |why: String| Err(Status::conflict(&call.resource, &call.name, &why));
+        let conflict = |why: String| Err(Status::subresource_conflict(&call.resource, "binding", &call.name, &why));
         if !assigned.is_empty() {
             return conflict(format!("pod {} is already assigned to node \"{assigned}\"", call.name));
         }

@@ -85,9 +85,7 @@ impl State {
         };
         let version = object.resource_version();
         if (version.is_empty() || version == "0") && !call.resource.manners.unconditional_update {
-            let cause = Cause::invalid_shown("metadata.resourceVersion", "0", "must be specified for an update");
-            let cause = Cause { message: cause.message.replace("Invalid value: 0", "Invalid value: 0x0"), ..cause };
-            return Err(Status::invalid(&call.resource, &call.name, &[cause]));
+            return Err(Status::version_missing(&call.resource, &call.name));
         }
         self.replace(call, &old, object, warnings)
     }
@@ -99,8 +97,8 @@ impl State {
         let mut object = self.decoded(call, patched)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         if object.name() != call.name {
-            let cause = Cause::invalid("metadata.name", &object["metadata"]["name"], "field is immutable");
-            return Err(Status::invalid(&call.resource, &call.name, &[cause]));
+            let message = format!("the name of the object ({}) does not match the name on the URL ({})", object.name(), call.name);
+            return Err(Status::bad_request(message));
         }
         self.replace(call, &old, object, warnings)
     }
@@ -110,7 +108,13 @@ impl State {
         let resource = &call.resource;
         let name = &call.name;
         if !new.uid().is_empty() && new.uid() != old.uid() {
-            let why = format!("Precondition failed: UID in precondition: {}, UID in object meta: {}", new.uid(), old.uid());
+            let group = if resource.custom.is_some() { format!("{}/", resource.group) } else { String::new() };
+            let key = format!("/registry/{group}{}/{}/{name}", resource.plural, call.namespace);
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                new.uid(),
+                old.uid()
+            );
             return Err(Status::conflict(resource, name, &why));
         }
         let version = new.resource_version();
@@ -119,7 +123,7 @@ impl State {
         }
         keep_system_fields(old, &mut new);
         keep_other_half(call, old, &mut new);
-        kinds::prepare_update(self, call, old, &mut new)?;
+        kinds::prepare_update(call, old, &mut new);
         custom::default(resource, &mut new);
         let mut causes = metadata::faults(resource, &new);
         causes.extend(metadata::update_faults(old, &new));
@@ -156,12 +160,13 @@ impl State {
         let (api_version, kind) = (object.text(&["apiVersion"]).to_owned(), object.text(&["kind"]).to_owned());
         let expected = resource.api_version();
         if !kind.is_empty() && (kind != resource.kind || api_version != expected) {
-            let message = if api_version == expected {
-                format!("the object provided is unrecognized (must be of type {}): it is of kind {kind}", resource.kind)
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let why = if api_version == expected {
+                format!("converting ({version}.{kind}) to (core.{}): unknown conversion", resource.kind)
             } else {
-                format!("the API version in the data ({api_version}) does not match the expected API version ({expected})")
+                format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"embedded\"")
             };
-            return Err(Status::bad_request(message));
+            return Err(Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", resource.kind)));
         }
         object["apiVersion"] = expected.into();
         object["kind"] = resource.kind.clone().into();
@@ -171,9 +176,7 @@ impl State {
     fn check_body_namespace(&self, call: &Call, object: &mut Value) -> Result<(), Status> {
         if call.resource.namespaced {
             if !object.namespace().is_empty() && object.namespace() != call.namespace {
-                return Err(Status::bad_request(format!(
-                    "the namespace of the provided object does not match the namespace sent on the request"
-                )));
+                return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
             }
             object.metadata().insert("namespace".to_owned(), call.namespace.clone().into());
         } else {
@@ -191,7 +194,7 @@ impl State {
             object.metadata().insert("name".to_owned(), name.into());
         }
         if !object.resource_version().is_empty() && object.resource_version() != "0" {
-            return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+            return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }
         Ok(())
     }

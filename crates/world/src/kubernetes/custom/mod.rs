@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub(crate) use prune::unknown_fields;
 
-use super::resource::Resource;
+use super::resource::{Custom, Resource};
 use super::status::Cause;
 
 /// Fills in the schema's defaults.
@@ -25,9 +25,13 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
 pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
     let Some(custom) = &resource.custom else { return vec![] };
     let mut causes = schema::faults(&custom.schema, object, old);
+    causes.extend(scale_fault(custom, object));
     // A write of one half does not answer for the other.
     if subresource == "status" {
         causes.retain(|cause| cause.field.starts_with("status"));
+        for cause in &mut causes {
+            cause.message = cause.message.replacen(": status.", ": ", 1);
+        }
     }
     let blocking = ["FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"];
     if !causes.iter().any(|cause| blocking.contains(&cause.reason)) {
@@ -37,4 +41,19 @@ pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, s
         causes.push(Cause::invalid_shown("<nil>", "null", detail));
     }
     causes
+}
+
+/// What the scale subresource counts must be a count.
+fn scale_fault(custom: &Custom, object: &Value) -> Option<Cause> {
+    let path = custom.scale.as_ref()?["specReplicasPath"].as_str()?;
+    let value = path.split('.').filter(|part| !part.is_empty()).fold(object, |value, key| &value[key]);
+    match value {
+        Value::Null => None,
+        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => Some(Cause::invalid(path, value, "should be a non-negative integer")),
+        Value::Number(_) => None,
+        other => {
+            let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            Some(Cause::invalid_shown(path, "0", &format!("{path} accessor error: {shown} is of the type {}, expected int64", schema::type_name(other))))
+        }
+    }
 }

@@ -200,7 +200,7 @@ fn expected_type(schema: &Value) -> String {
     if schema["x-kubernetes-int-or-string"] == true { "integer,string".to_owned() } else { schema["type"].as_str().unwrap_or_default().to_owned() }
 }
 
-fn type_name(value: &Value) -> &'static str {
+pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -45,9 +45,13 @@ pub(super) fn faults(claim: &Value, old: Option<&Value>) -> Vec<Cause> {
     if quantity::bytes(&asked) < quantity::bytes(&before) {
         causes.push(Cause::forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"));
     }
+    // A bound claim can grow; one that waits for its volume can only be given a class or a volume.
+    let is_bound = old.text(&["status", "phase"]) == "Bound";
     let fixed = |claim: &Value| {
         let mut spec = claim["spec"].clone();
-        object_at(&mut spec, "resources").shift_remove("requests");
+        if is_bound {
+            object_at(&mut spec, "resources").shift_remove("requests");
+        }
         if let Some(map) = spec.as_object_mut() {
             map.shift_remove("volumeAttributesClassName");
         }
@@ -57,6 +61,11 @@ pub(super) fn faults(claim: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut expected = fixed(old);
     if is_binding {
         expected["volumeName"] = claim["spec"]["volumeName"].clone();
+    }
+    if old["spec"].get("storageClassName").is_none() {
+        if let Some(class) = claim["spec"].get("storageClassName") {
+            expected["storageClassName"] = class.clone();
+        }
     }
     if fixed(claim) != expected {
         let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";

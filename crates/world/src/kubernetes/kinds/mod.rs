@@ -40,17 +40,16 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, object: &mu
 }
 
 /// Defaults of a changed object, and what it keeps of the old one.
-pub(crate) fn prepare_update(state: &mut State, call: &Call, old: &Value, object: &mut Value) -> Result<(), Status> {
+pub(crate) fn prepare_update(call: &Call, old: &Value, object: &mut Value) {
     if call.resource.custom.is_none() {
         remove_nulls(object);
     }
     match call.resource.storage.as_str() {
         "pods" => pod::default(object),
-        "services" => service::prepare_update(state, old, object),
+        "services" => service::prepare_update(old, object),
         "namespaces" => small::keep_namespace_finalizers(call, old, object),
         storage => small::default(storage, object),
     }
-    Ok(())
 }
 
 /// What is wrong with an object, and with its change.

@@ -54,10 +54,15 @@ fn default(service: &mut Value) {
     }
 }
 
-pub(super) fn prepare_update(_state: &mut State, old: &Value, service: &mut Value) {
+pub(super) fn prepare_update(old: &Value, service: &mut Value) {
     default(service);
     // What the server gave out is kept when the client leaves it out.
     let spec = object_at(service, "spec");
+    // The first of the list follows the one that clients write.
+    if spec.get("clusterIP").is_some_and(|address| !address.is_null() && *address != old["spec"]["clusterIP"]) {
+        let address = spec["clusterIP"].clone();
+        spec.insert("clusterIPs".to_owned(), json!([address]));
+    }
     for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if let Some(value) = old["spec"].get(key) {
             default_to(spec, key, value.clone());
@@ -84,10 +89,8 @@ pub(super) fn faults(service: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     let address = |service: &Value| service["spec"]["clusterIPs"][0].clone();
-    if let Some(old) = old.filter(|old| !address(old).is_null() && address(old) != address(service)) {
-        let shown = service["spec"]["clusterIPs"].clone();
-        causes.push(Cause::invalid("spec.clusterIPs[0]", &shown, "may not change once set"));
-        drop(old.clone());
+    if old.is_some_and(|old| !address(old).is_null() && address(old) != address(service)) {
+        causes.push(Cause::invalid("spec.clusterIPs[0]", &service["spec"]["clusterIPs"], "may not change once set"));
     }
     causes
 }

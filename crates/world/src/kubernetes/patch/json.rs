@@ -6,7 +6,7 @@ use crate::kubernetes::status::Status;
 
 pub(super) fn apply(object: &Value, patch: &Value) -> Result<Value, Status> {
     let operations = patch.as_array().ok_or_else(|| {
-        Status::bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+        Status::bad_request("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")
     })?;
     let mut patched = object.clone();
     for operation in operations {
