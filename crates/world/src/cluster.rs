@@ -1,6 +1,6 @@
 //! A cluster at work: the API, and what a real cluster's controllers, scheduler and kubelets would do to it by now.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
@@ -19,6 +19,7 @@ pub struct Cluster {
     /// Its API.
     pub kubernetes: Kubernetes,
     settings: Mutex<KubeletSettings>,
+    read: Mutex<Option<(u64, Arc<Objects>)>>,
 }
 
 /// All objects the models read, at one instant.
@@ -60,7 +61,7 @@ impl Objects {
 impl Cluster {
     /// A cluster with these settings.
     pub fn new(kubernetes: Kubernetes, settings: KubeletSettings) -> Self {
-        Self { kubernetes, settings: Mutex::new(settings) }
+        Self { kubernetes, settings: Mutex::new(settings), read: Mutex::new(None) }
     }
 
     /// Changes how kubelets behave, or what goes wrong.
@@ -72,11 +73,11 @@ impl Cluster {
     pub fn settle(&self, now: Timestamp) -> Option<Timestamp> {
         let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone();
         loop {
-            let before = self.kubernetes.revision();
             self.kubernetes.collect_garbage();
             self.kubernetes.compute_budgets();
-            self.schedule(now);
-            let objects = Objects::of(&self.kubernetes);
+            let before = self.kubernetes.revision();
+            let objects = self.objects();
+            self.schedule(&objects, now);
             let (changes, wake) = kubelet::next(now, &objects.view(), &settings);
             for change in changes {
                 self.apply(change);
@@ -87,16 +88,26 @@ impl Cluster {
         }
     }
 
+    /// All objects; read again only when something was written since.
+    fn objects(&self) -> Arc<Objects> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = self.kubernetes.revision();
+        match read.as_ref().filter(|(at, _)| *at == revision) {
+            Some((_, objects)) => Arc::clone(objects),
+            None => Arc::clone(&read.insert((revision, Arc::new(Objects::of(&self.kubernetes)))).1),
+        }
+    }
+
     /// Places every pod that waits for a node, one after the other, as the scheduler does.
-    fn schedule(&self, now: Timestamp) {
-        let waiting: Vec<(String, String)> = Objects::of(&self.kubernetes)
+    fn schedule(&self, objects: &Objects, now: Timestamp) {
+        let waiting: Vec<(String, String)> = objects
             .pods
             .iter()
             .filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none())
             .map(|pod| (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default()))
             .collect();
         for (namespace, name) in waiting {
-            let objects = Objects::of(&self.kubernetes);
+            let objects = self.objects();
             let view = objects.view();
             let Some(pod) = view.pods.get(&(namespace.as_str(), name.as_str())) else { continue };
             match scheduler::place(pod, &view) {

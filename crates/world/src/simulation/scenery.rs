@@ -1,0 +1,51 @@
+//! What a simulated world begins with: our CRDs, six nodes in three zones, a class of disks, and a small cluster.
+
+use serde_json::{Value, json};
+
+use crate::kubernetes::{Kubernetes, Status};
+
+/// The namespace everything happens in.
+pub(crate) const NAMESPACE: &str = "default";
+/// The cluster.
+pub(crate) const CLUSTER: &str = "sample";
+/// The provisioner of disks that can be reached from everywhere.
+pub(crate) const PROVISIONER: &str = "simulated.example.org/network";
+
+/// The names of the nodes.
+pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+
+pub(crate) fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
+    for crd in quorate_api::crds() {
+        kubernetes.create_value(crd)?;
+    }
+    for node in NODES {
+        add_node(kubernetes, node)?;
+    }
+    kubernetes.create_value(json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "network", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
+    }))?;
+    kubernetes.create_value(json!({
+        "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
+        "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
+        "spec": {
+            "version": "7.3.69",
+            "processCounts": {"storage": 3, "log": 3, "stateless": 2},
+            "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "network"}}}},
+        },
+    }))?;
+    Ok(())
+}
+
+/// A node with room for all of it. Its zone is the letter in its name.
+pub(crate) fn add_node(kubernetes: &Kubernetes, name: &str) -> Result<Value, Status> {
+    let zone = &name[5..6];
+    let room = json!({"cpu": "16", "memory": "64Gi", "pods": "110"});
+    let mut node = kubernetes.create_value(json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
+    }))?;
+    node["status"] = json!({"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]});
+    kubernetes.update_status_value(node)
+}
