@@ -45,7 +45,9 @@ impl Answered {
 
     /// The causes of a refusal as `field: message`, sorted: the server's own order depends on hashing.
     pub fn causes(&self) -> Vec<String> {
-        let text = |cause: &Value| format!("{}: {}", cause["field"].as_str().unwrap_or_default(), cause["message"].as_str().unwrap_or_default());
+        let text = |cause: &Value| {
+            format!("{}: {}", cause["field"].as_str().unwrap_or_default(), cause["message"].as_str().unwrap_or_default())
+        };
         let mut causes: Vec<String> = self.body["details"]["causes"].as_array().into_iter().flatten().map(text).collect();
         causes.sort();
         causes
@@ -61,7 +63,8 @@ impl Ground {
         }
         let client = kubernetes.client("default");
         let namespace = name.replace('_', "-").chars().take(60).collect::<String>();
-        let object = Namespace { metadata: ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() }, ..Namespace::default() };
+        let object =
+            Namespace { metadata: ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() }, ..Namespace::default() };
         Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
         Self { client, namespace, embedded: Some(kubernetes) }
     }
@@ -200,5 +203,8 @@ pub fn version(object: &Value) -> &str {
 
 /// The type and object name of each event.
 pub fn told(events: &[Value]) -> Vec<(&str, &str)> {
-    events.iter().map(|event| (event["type"].as_str().unwrap(), event["object"]["metadata"]["name"].as_str().unwrap_or_default())).collect()
+    events
+        .iter()
+        .map(|event| (event["type"].as_str().unwrap(), event["object"]["metadata"]["name"].as_str().unwrap_or_default()))
+        .collect()
 }

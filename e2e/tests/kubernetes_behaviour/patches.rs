@@ -32,7 +32,10 @@ pub async fn a_json_patch_is_taken_whole_or_not_at_all(ground: Ground) {
 pub async fn a_merge_patch_removes_by_null(ground: Ground) {
     ground.post(&ground.logset_path("logsets"), logset("one")).await.ok();
     let path = ground.logset_path("logsets/one");
-    let patched = ground.merge(&path, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 4, "clusterDomain": "example.test"}})).await.ok();
+    let patched = ground
+        .merge(&path, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 4, "clusterDomain": "example.test"}}))
+        .await
+        .ok();
     assert_eq!((&patched["spec"]["replicas"], &patched["metadata"]["generation"]), (&json!(4), &json!(2)));
     let patched = ground.merge(&path, json!({"metadata": {"labels": null}, "spec": {"clusterDomain": null}})).await.ok();
     assert!(patched["spec"].get("clusterDomain").is_none() && patched["metadata"].get("labels").is_none());
@@ -56,10 +59,17 @@ pub async fn a_strategic_patch_knows_its_lists(ground: Ground) {
     let images: Vec<_> = patched["spec"]["containers"].as_array().unwrap().iter().map(|one| one["image"].clone()).collect();
     assert_eq!(images, ["x:1", "y:2"]);
     let status = ground.path("pods/one/status");
-    ground.strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]}})).await.ok();
+    ground
+        .strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]}}))
+        .await
+        .ok();
     let patched = ground.strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "False"}]}})).await.ok();
-    let conditions: Vec<_> =
-        patched["status"]["conditions"].as_array().unwrap().iter().map(|one| (one["type"].as_str().unwrap(), one["status"].as_str().unwrap())).collect();
+    let conditions: Vec<_> = patched["status"]["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["type"].as_str().unwrap(), one["status"].as_str().unwrap()))
+        .collect();
     assert!(conditions.contains(&("A", "False")) && conditions.contains(&("B", "True")), "{conditions:?}");
     ground.merge(&path, json!({"metadata": {"finalizers": null}})).await.ok();
 }

@@ -74,7 +74,11 @@ pub async fn an_old_version_is_refused(ground: Ground) {
     let (code, reason, message) = refused.refusal();
     assert_eq!((code, reason), (409, "Conflict"));
     let why = "Precondition failed: UID in precondition: 00000000-0000-4000-8000-000000000000, UID in object meta: ";
-    assert!(message.starts_with("Operation cannot be fulfilled on configmaps \"one\": StorageError: invalid object") && message.contains(why), "{message}");
+    assert!(
+        message.starts_with("Operation cannot be fulfilled on configmaps \"one\": StorageError: invalid object")
+            && message.contains(why),
+        "{message}"
+    );
 }
 
 pub async fn a_replace_without_a_version(ground: Ground) {
@@ -105,10 +109,16 @@ pub async fn names_are_checked(ground: Ground) {
     assert_eq!(refused.body["details"]["kind"], "ConfigMap");
     let nameless = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
     let refused = ground.post(&ground.path("configmaps"), nameless).await;
-    assert_eq!(refused.refusal(), (422, "Invalid", "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required"));
+    assert_eq!(
+        refused.refusal(),
+        (422, "Invalid", "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required")
+    );
     let elsewhere = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "namespace": "elsewhere"}});
     let refused = ground.post(&ground.path("configmaps"), elsewhere).await;
-    assert_eq!(refused.refusal(), (400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"));
+    assert_eq!(
+        refused.refusal(),
+        (400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request")
+    );
     let versioned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "resourceVersion": "1"}});
     let refused = ground.post(&ground.path("configmaps"), versioned).await;
     assert_eq!(refused.refusal(), (500, "", "resourceVersion should not be set on objects to be created"));
@@ -158,10 +168,17 @@ pub async fn unknown_fields_are_dropped_warned_of_or_refused(ground: Ground) {
     let refused = ground.post(&format!("{pods}?fieldValidation=Strict"), odd.clone()).await;
     let (code, reason, message) = refused.refusal();
     assert_eq!((code, reason), (400, "BadRequest"));
-    assert!(message.starts_with("Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec."), "{message}");
+    assert!(
+        message.starts_with("Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec."),
+        "{message}"
+    );
     let warned = ground.post(&pods, odd.clone()).await;
     assert_eq!(warned.warnings.len(), 2, "{:?}", warned.warnings);
-    assert!(warned.warnings.contains(&"299 - \"unknown field \\\"spec.containers[0].imag\\\"\"".to_owned()), "{:?}", warned.warnings);
+    assert!(
+        warned.warnings.contains(&"299 - \"unknown field \\\"spec.containers[0].imag\\\"\"".to_owned()),
+        "{:?}",
+        warned.warnings
+    );
     assert!(warned.ok()["spec"].get("nodeColour").is_none());
     odd["metadata"]["name"] = json!("odder");
     assert_eq!(ground.post(&format!("{pods}?fieldValidation=Ignore"), odd).await.warnings, Vec::<String>::new());
@@ -169,7 +186,8 @@ pub async fn unknown_fields_are_dropped_warned_of_or_refused(ground: Ground) {
     set["spec"]["colour"] = json!("blue");
     let sets = ground.logset_path("logsets");
     let refused = ground.post(&format!("{sets}?fieldValidation=Strict"), set.clone()).await;
-    let message = "LogSet in version \"v1alpha1\" cannot be handled as a LogSet: strict decoding error: unknown field \"spec.colour\"";
+    let message =
+        "LogSet in version \"v1alpha1\" cannot be handled as a LogSet: strict decoding error: unknown field \"spec.colour\"";
     assert_eq!(refused.refusal(), (400, "BadRequest", message));
     let warned = ground.post(&sets, set).await;
     assert_eq!(warned.warnings, ["299 - \"unknown field \\\"spec.colour\\\"\""]);

@@ -34,14 +34,18 @@ impl DeleteOptions {
         let policy = text(&body["propagationPolicy"]).or_else(|| query("propagationPolicy")).or(orphan);
         if let Some(policy) = policy.as_deref().filter(|policy| !["Background", "Foreground", "Orphan"].contains(policy)) {
             let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
-            return Err(Status::invalid_options("DeleteOptions", Cause::not_supported("propagationPolicy", &json!(policy), &supported)));
+            return Err(Status::invalid_options(
+                "DeleteOptions",
+                Cause::not_supported("propagationPolicy", &json!(policy), &supported),
+            ));
         }
         Ok(Self {
             grace: body["gracePeriodSeconds"].as_i64().or_else(|| query("gracePeriodSeconds")?.parse().ok()),
             policy,
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: query("dryRun").is_some_and(|text| text == "All") || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
+            dry_run: query("dryRun").is_some_and(|text| text == "All")
+                || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
         })
     }
 }
@@ -84,7 +88,12 @@ impl State {
     }
 
     /// Deletes one object, or marks it. Says whether it is gone.
-    pub(crate) fn delete_object(&mut self, call: &Call, old: &Arc<Value>, options: &DeleteOptions) -> Result<(Arc<Value>, bool), Status> {
+    pub(crate) fn delete_object(
+        &mut self,
+        call: &Call,
+        old: &Arc<Value>,
+        options: &DeleteOptions,
+    ) -> Result<(Arc<Value>, bool), Status> {
         check_preconditions(call, old, options)?;
         let mut object = old.as_ref().clone();
         set_propagation(&mut object, options.policy.as_deref());
@@ -125,7 +134,10 @@ impl State {
 
 fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        let why = format!("the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated", old.uid());
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+            old.uid()
+        );
         return Err(Status::kind_conflict(&call.resource, &call.name, &why));
     }
     if let Some(version) = options.resource_version.as_deref().filter(|version| *version != old.resource_version()) {
@@ -141,8 +153,12 @@ fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Res
 /// The garbage collector learns by a finalizer what is to become of dependents.
 fn set_propagation(object: &mut Value, policy: Option<&str>) {
     let Some(policy) = policy else { return };
-    let mut finalizers: Vec<String> =
-        object.finalizers().into_iter().filter(|one| !["orphan", "foregroundDeletion"].contains(one)).map(str::to_owned).collect();
+    let mut finalizers: Vec<String> = object
+        .finalizers()
+        .into_iter()
+        .filter(|one| !["orphan", "foregroundDeletion"].contains(one))
+        .map(str::to_owned)
+        .collect();
     match policy {
         "Orphan" => finalizers.push("orphan".to_owned()),
         "Foreground" => finalizers.push("foregroundDeletion".to_owned()),

@@ -20,7 +20,8 @@ pub(super) fn prepare_create(storage: &str, object: &mut Value) {
         }
         "persistentvolumes" => {
             let finalizers = object.metadata().entry("finalizers").or_insert_with(|| json!([]));
-            if let Some(finalizers) = finalizers.as_array_mut().filter(|all| !all.contains(&json!("kubernetes.io/pv-protection"))) {
+            if let Some(finalizers) = finalizers.as_array_mut().filter(|all| !all.contains(&json!("kubernetes.io/pv-protection")))
+            {
                 finalizers.push(json!("kubernetes.io/pv-protection"));
             }
             default_to(object_at(object, "status"), "phase", "Pending");
@@ -77,9 +78,11 @@ pub(super) fn faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<
                 causes.push(Cause::required("provisioner", ""));
             }
             let fixed = ["provisioner", "parameters", "reclaimPolicy"];
-            causes.extend(old.into_iter().flat_map(|old| fixed.iter().filter(|field| old[**field] != object[**field])).map(|field| {
-                Cause::forbidden(*field, &format!("updates to {field} are forbidden."))
-            }));
+            causes.extend(
+                old.into_iter()
+                    .flat_map(|old| fixed.iter().filter(|field| old[**field] != object[**field]))
+                    .map(|field| Cause::forbidden(*field, &format!("updates to {field} are forbidden."))),
+            );
             causes
         }
         "leases" => {
