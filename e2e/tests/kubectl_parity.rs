@@ -85,7 +85,7 @@ fn normalised(text: &str) -> String {
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w\w\w \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
         (r#"resourceVersion: "\d+""#, "resourceVersion: VERSION"),
-        (r"Resource Version:  \d+", "Resource Version:  VERSION"),
+        (r"Resource Version: +\d+", "Resource Version: VERSION"),
         ("kube-api-access-[a-z0-9]{5}", "kube-api-access-SUFFIX"),
         (r"10\.96\.\d+\.\d+ *", "ADDRESS "),
         // The test's control plane has a shorter patience than a usual one.
@@ -153,6 +153,8 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     shell.write("bad.yaml", &SET.replace("replicas: 3", "replicas: 3\n  colour: blue"));
     shell.write("cluster.yaml", CLUSTER);
     shell.write("event.yaml", EVENT);
+    shell.write("settings.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: '1'}}");
+    shell.write("service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}");
     shell.write("editor.sh", "#!/bin/sh\nsed -i 's/new: label/new: edited/; s/replicas: 5/replicas: 7/' \"$1\"\n");
     let edit = "KUBE_EDITOR='sh editor.sh'";
     let mut printed: Vec<(String, String)> = vec![];
@@ -196,9 +198,9 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
         "create -f cluster.yaml",
         "get fdb",
         "describe fdb db",
-        "create configmap settings --from-literal=a=1",
+        "create -f settings.yaml",
         "get configmaps",
-        "create service clusterip web --tcp=80:8080",
+        "create -f service.yaml",
         "get service web",
         "get service web -o yaml",
         "get namespace parity",
@@ -216,7 +218,7 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     say("get pod one --show-labels");
     say("get logset logs -o jsonpath='{.spec.replicas}'");
     let meanwhile = ["label pod one watched=yes", "delete pod one --wait=false"];
-    printed.push(("get pods -w".to_owned(), shell.watch("get pods -w", &meanwhile, 4)));
+    printed.push(("get pods -w".to_owned(), shell.watch("get pods -w", &meanwhile, 5)));
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
     say("get pods");
     say("delete logset logs");

@@ -104,9 +104,10 @@ async fn a_call_can_stay_without_an_answer() {
     let maps: Api<ConfigMap> = Api::namespaced(kubernetes.client("default"), "default");
     for (verdict, happened) in [(Verdict::Lose, false), (Verdict::Silence, true)] {
         kubernetes.intercept(Arc::new(Faults { writes: verdict, ..Faults::none() }));
+        let (parameters, object) = (PostParams::default(), map("a"));
         tokio::select! {
             biased;
-            answer = maps.create(&PostParams::default(), &map("a")) => panic!("it was answered: {answer:?}"),
+            answer = maps.create(&parameters, &object) => panic!("it was answered: {answer:?}"),
             () = async { for _ in 0..100 { tokio::task::yield_now().await; } } => {}
         }
         assert_eq!(kubernetes.get::<ConfigMap>("default", "a").is_ok(), happened);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, pod};
+use crate::ground::{Ground, config_map, pod};
 
 fn without_chance(mut pod: Value) -> Value {
     let text = serde_json::to_string(&pod["spec"]).unwrap();
@@ -144,4 +144,10 @@ pub async fn a_secret_takes_plain_text(ground: Ground) {
         refused.refusal(),
         (422, "Invalid", "Secret \"s\" is invalid: data: Forbidden: field is immutable when `immutable` is set")
     );
+}
+
+pub async fn keys_of_a_config_map_are_file_names(ground: Ground) {
+    let refused = ground.post(&ground.path("configmaps"), config_map("one", json!({"a/b": "1"}))).await;
+    let message = "ConfigMap \"one\" is invalid: data[a/b]: Invalid value: \"a/b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    assert_eq!(refused.refusal(), (422, "Invalid", message));
 }

@@ -100,25 +100,25 @@ impl State {
         let grace = grace_period(call, &object, options);
         let waits = !object.finalizers().is_empty() || grace > 0 || call.resource.storage == "namespaces";
         if !waits {
+            // A pod is marked before it goes, even when it goes at once; who watches sees both.
+            if call.resource.storage == "pods" {
+                mark(&mut object, old, &second(self.now), 0);
+                if !options.dry_run {
+                    self.commit(Self::key(call), Some(object.clone()));
+                }
+            }
             if !options.dry_run {
                 self.commit(Self::key(call), None);
-            }
-            if call.resource.storage == "pods" && object.is_deleting() {
-                object["metadata"]["deletionTimestamp"] = second(self.now).into();
-                object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
             }
             return Ok((Arc::new(object), true));
         }
         let is_sooner = object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_none_or(|before| grace < before);
         if !object.is_deleting() || is_sooner {
             let at = self.now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(self.now);
-            if let Some(generation) = object["metadata"]["generation"].as_u64().filter(|_| !old.is_deleting()) {
-                object["metadata"]["generation"] = (generation + 1).into();
-            }
-            object["metadata"]["deletionTimestamp"] = second(at).into();
+            mark(&mut object, old, &second(at), grace);
             // Namespaces have no grace of their own.
-            if call.resource.storage != "namespaces" {
-                object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
+            if call.resource.storage == "namespaces" {
+                object.metadata().shift_remove("deletionGracePeriodSeconds");
             }
         }
         if call.resource.storage == "namespaces" {
@@ -130,6 +130,15 @@ impl State {
         let object = if options.dry_run { Arc::new(object) } else { self.commit(Self::key(call), Some(object)) };
         Ok((object, false))
     }
+}
+
+/// The wish to delete is a new generation, once.
+fn mark(object: &mut Value, old: &Value, at: &str, grace: i64) {
+    if let Some(generation) = object["metadata"]["generation"].as_u64().filter(|_| !old.is_deleting()) {
+        object["metadata"]["generation"] = (generation + 1).into();
+    }
+    object["metadata"]["deletionTimestamp"] = at.into();
+    object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
 }
 
 fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Result<(), Status> {

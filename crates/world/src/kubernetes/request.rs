@@ -179,7 +179,7 @@ impl Call {
             return Err(Status::new(
                 415,
                 "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: application/json",
+                "the body of the request was in an unknown format - accepted media types include: application/json (this embedded API reads no protobuf; send YAML or JSON, for example with kubectl create -f)",
             ));
         }
         serde_json::from_slice(&self.body).map_err(|error| {

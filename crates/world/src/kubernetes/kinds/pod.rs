@@ -8,6 +8,7 @@ use crate::kubernetes::resource::Resource;
 use crate::kubernetes::state::State;
 use crate::kubernetes::status::Status;
 use crate::kubernetes::store::Key;
+use crate::kubernetes::write::second;
 
 /// How long a pod stays on a node that is not ready or not reachable, unless it says otherwise.
 const TOLERATION_SECONDS: u64 = 300;
@@ -24,7 +25,7 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, pod: &mut V
     pod["status"]["qosClass"] = class.into();
     if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
         pod["status"]["conditions"] = json!([{
-            "lastProbeTime": null, "lastTransitionTime": null, "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastProbeTime": null, "lastTransitionTime": second(state.now), "message": "Scheduling is blocked due to non-empty scheduling gates",
             "reason": "SchedulingGated", "status": "False", "type": "PodScheduled",
         }]);
     }
@@ -33,6 +34,12 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, pod: &mut V
 
 /// The defaults that do not depend on the cluster.
 pub(crate) fn default(pod: &mut Value) {
+    // These two are always written, also when nobody knows them.
+    for condition in pod["status"]["conditions"].as_array_mut().into_iter().flatten() {
+        for time in ["lastProbeTime", "lastTransitionTime"] {
+            condition.as_object_mut().into_iter().for_each(|condition| drop(condition.entry(time).or_insert(Value::Null)));
+        }
+    }
     let spec = object_at(pod, "spec");
     for (key, value) in [
         ("restartPolicy", json!("Always")),

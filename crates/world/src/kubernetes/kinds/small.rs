@@ -94,8 +94,21 @@ pub(super) fn faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<
     }
 }
 
+/// Keys become names of files.
+fn key_faults(object: &Value) -> Vec<Cause> {
+    let is_good =
+        |key: &str| !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    ["data", "binaryData"]
+        .iter()
+        .flat_map(|part| object[*part].as_object().into_iter().flat_map(move |map| map.keys().map(move |key| (part, key))))
+        .filter(|(_, key)| !is_good(key))
+        .map(|(part, key)| Cause::invalid(format!("{part}[{key}]"), &json!(key), detail))
+        .collect()
+}
+
 fn immutable_faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = vec![];
+    let mut causes = key_faults(object);
     let Some(old) = old else { return causes };
     if storage == "secrets" && old["type"] != object["type"] {
         causes.push(Cause::invalid("type", &object["type"], "field is immutable"));
