@@ -62,7 +62,8 @@ pub async fn status_and_spec_are_written_apart(ground: Ground) {
     assert_eq!((&patched["status"]["observedGeneration"], &patched["spec"]["replicas"]), (&json!(1), &json!(3)));
     assert!(patched["metadata"].get("labels").is_none());
     assert_eq!(patched["metadata"]["generation"], 1);
-    let patched = ground.merge(&path, json!({"status": {"observedGeneration": 5}, "metadata": {"labels": {"a": "b"}}})).await.ok();
+    let patched =
+        ground.merge(&path, json!({"status": {"observedGeneration": 5}, "metadata": {"labels": {"a": "b"}}})).await.ok();
     assert_eq!((&patched["status"]["observedGeneration"], &patched["metadata"]["generation"]), (&json!(1), &json!(1)));
     let mut replaced = patched;
     replaced["spec"]["replicas"] = json!(5);
@@ -103,13 +104,21 @@ pub async fn a_definition_is_served_and_taken_back(ground: Ground) {
     });
     ground.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await.ok();
     let definition = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
-    ground.until("it is established", || async {
-        ground.get(&definition).await.ok()["status"]["conditions"].as_array().into_iter().flatten().any(|one| one["type"] == "Established" && one["status"] == "True")
-    }).await;
+    ground
+        .until("it is established", || async {
+            ground.get(&definition).await.ok()["status"]["conditions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|one| one["type"] == "Established" && one["status"] == "True")
+        })
+        .await;
     let things = ground.path_in(&format!("{group}/v1"), "things");
     ground.until("it is served", || async { ground.get(&things).await.code == 200 }).await;
     let thing = |spec: serde_json::Value| json!({"apiVersion": format!("{group}/v1"), "kind": "Thing", "metadata": {"name": "one"}, "spec": spec});
-    let bad = thing(json!({"colour": "green", "parts": [{"name": "a"}, {"name": "a", "size": 10}], "tags": ["x", "x", "Y"], "port": 1.5}));
+    let bad = thing(
+        json!({"colour": "green", "parts": [{"name": "a"}, {"name": "a", "size": 10}], "tags": ["x", "x", "Y"], "port": 1.5}),
+    );
     let refused = ground.post(&things, bad).await;
     let causes = refused.causes();
     for expected in [
@@ -121,8 +130,14 @@ pub async fn a_definition_is_served_and_taken_back(ground: Ground) {
     ] {
         assert!(causes.iter().any(|cause| cause == expected), "{expected}\nis not in {causes:#?}");
     }
-    let good = ground.post(&things, thing(json!({"parts": [{"name": "a"}], "free": {"any": {"thing": 1}}, "port": "http", "unknown": 1}))).await.ok();
-    assert_eq!(good["spec"], json!({"colour": "blue", "parts": [{"name": "a", "size": 1}], "free": {"any": {"thing": 1}}, "port": "http"}));
+    let good = ground
+        .post(&things, thing(json!({"parts": [{"name": "a"}], "free": {"any": {"thing": 1}}, "port": "http", "unknown": 1})))
+        .await
+        .ok();
+    assert_eq!(
+        good["spec"],
+        json!({"colour": "blue", "parts": [{"name": "a", "size": 1}], "free": {"any": {"thing": 1}}, "port": "http"})
+    );
     ground.delete(&definition, json!({})).await.ok();
     ground.until("it is no longer served", || async { ground.get(&things).await.code == 404 }).await;
 }

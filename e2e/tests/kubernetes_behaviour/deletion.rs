@@ -25,10 +25,15 @@ pub async fn a_delete_can_be_conditional(ground: Ground) {
     let path = ground.path("configmaps/a");
     let refused = ground.delete(&path, json!({"preconditions": {"uid": "another"}})).await;
     let uid = map["metadata"]["uid"].as_str().unwrap();
-    let message = format!("Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (another) does not match the UID in record ({uid}). The object might have been deleted and then recreated");
+    let message = format!(
+        "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (another) does not match the UID in record ({uid}). The object might have been deleted and then recreated"
+    );
     assert_eq!(refused.refusal(), (409, "Conflict", message.as_str()));
     let refused = ground.delete(&path, json!({"preconditions": {"resourceVersion": "1"}})).await;
-    let message = format!("Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record ({}). The object might have been modified", version(&map));
+    let message = format!(
+        "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record ({}). The object might have been modified",
+        version(&map)
+    );
     assert_eq!(refused.refusal(), (409, "Conflict", message.as_str()));
     assert_eq!(ground.delete(&path, json!({"propagationPolicy": "Sideways"})).await.refusal().0, 422);
     ground.delete(&path, json!({"preconditions": {"uid": uid, "resourceVersion": version(&map)}})).await.ok();
@@ -44,12 +49,16 @@ pub async fn a_pod_that_runs_nowhere_goes_at_once(ground: Ground) {
 /// On the real server no node of that name exists, so nobody but this test ends the pod.
 pub async fn a_pod_on_a_node_has_time_to_end(ground: Ground) {
     ground.post(&ground.path("pods"), pod("p")).await.ok();
-    let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
+    let binding =
+        json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
     let bound = ground.post(&ground.path("pods/p/binding"), binding.clone()).await;
     assert_eq!((bound.code, &bound.body["status"]), (201, &json!("Success")));
     let read = ground.get(&ground.path("pods/p")).await.ok();
     assert_eq!((&read["spec"]["nodeName"], &read["metadata"]["generation"]), (&json!("n1"), &json!(1)));
-    assert_eq!((&read["status"]["conditions"][0]["type"], &read["status"]["conditions"][0]["status"]), (&json!("PodScheduled"), &json!("True")));
+    assert_eq!(
+        (&read["status"]["conditions"][0]["type"], &read["status"]["conditions"][0]["status"]),
+        (&json!("PodScheduled"), &json!("True"))
+    );
     let refused = ground.post(&ground.path("pods/p/binding"), binding).await;
     let message = "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to node \"n1\"";
     assert_eq!(refused.refusal(), (409, "Conflict", message));
@@ -98,7 +107,11 @@ pub async fn an_owner_can_wait_for_its_dependents(ground: Ground) {
     let (set, dependent) = (ground.logset_path("logsets/one"), ground.path("configmaps/dependent"));
     let marked = ground.delete(&set, json!({"propagationPolicy": "Foreground"})).await.ok();
     assert_eq!(marked["metadata"]["finalizers"], json!(["foregroundDeletion"]));
-    ground.until("the dependent is asked to go", || async { ground.get(&dependent).await.ok()["metadata"]["deletionTimestamp"].is_string() }).await;
+    ground
+        .until("the dependent is asked to go", || async {
+            ground.get(&dependent).await.ok()["metadata"]["deletionTimestamp"].is_string()
+        })
+        .await;
     assert_eq!(ground.get(&set).await.code, 200);
     ground.merge(&dependent, json!({"metadata": {"finalizers": null}})).await.ok();
     ground.until("the owner is gone", || async { ground.get(&set).await.code == 404 }).await;
@@ -123,7 +136,10 @@ pub async fn a_namespace_takes_its_content_with_it(ground: Ground) {
     let ending = ground.delete(&path, json!({})).await.ok();
     assert_eq!(ending["status"]["phase"], "Terminating");
     let refused = ground.post(&ground.path("configmaps"), config_map("late", json!({}))).await;
-    let message = format!("configmaps \"late\" is forbidden: unable to create new content in namespace {0} because it is being terminated", ground.namespace);
+    let message = format!(
+        "configmaps \"late\" is forbidden: unable to create new content in namespace {0} because it is being terminated",
+        ground.namespace
+    );
     assert_eq!(refused.refusal(), (403, "Forbidden", message.as_str()));
     ground.merge(&ground.path("configmaps/held"), json!({"metadata": {"finalizers": null}})).await.ok();
     ground.until("the namespace is gone", || async { ground.get(&path).await.code == 404 }).await;
@@ -140,12 +156,16 @@ pub async fn an_eviction_asks_the_budget(ground: Ground) {
     }
     ground.until("the budget allows one", || async { ground.get(&budget).await.ok()["status"]["disruptionsAllowed"] == 1 }).await;
     let status = ground.get(&budget).await.ok()["status"].clone();
-    assert_eq!((&status["currentHealthy"], &status["desiredHealthy"], &status["expectedPods"]), (&json!(2), &json!(1), &json!(2)));
+    assert_eq!(
+        (&status["currentHealthy"], &status["desiredHealthy"], &status["expectedPods"]),
+        (&json!(2), &json!(1), &json!(2))
+    );
     let evict = |name: &str| json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}});
     assert_eq!(ground.post(&ground.path("pods/p1/eviction"), evict("p1")).await.code, 201);
     ground.until("the budget allows none", || async { ground.get(&budget).await.ok()["status"]["expectedPods"] == 1 }).await;
     let refused = ground.post(&ground.path("pods/p2/eviction"), evict("p2")).await;
     assert_eq!(refused.refusal(), (429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget."));
-    let cause = json!([{"reason": "DisruptionBudget", "message": "The disruption budget b needs 1 healthy pods and has 1 currently"}]);
+    let cause =
+        json!([{"reason": "DisruptionBudget", "message": "The disruption budget b needs 1 healthy pods and has 1 currently"}]);
     assert_eq!(refused.body["details"]["causes"], cause);
 }

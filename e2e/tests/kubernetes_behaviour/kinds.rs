@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, pod};
+use crate::ground::{Ground, config_map, pod};
 
 fn without_chance(mut pod: Value) -> Value {
     let text = serde_json::to_string(&pod["spec"]).unwrap();
@@ -58,14 +58,23 @@ pub async fn a_pod_is_completed(ground: Ground) {
 pub async fn a_pod_hardly_changes(ground: Ground) {
     ground.post(&ground.path("pods"), pod("p")).await.ok();
     let path = ground.path("pods/p");
-    let changed = ground.strategic(&path, json!({"spec": {"containers": [{"name": "main", "image": "example.test/image:2"}]}})).await.ok();
+    let changed =
+        ground.strategic(&path, json!({"spec": {"containers": [{"name": "main", "image": "example.test/image:2"}]}})).await.ok();
     assert_eq!(changed["metadata"]["generation"], 2);
     let refused = ground.merge(&path, json!({"spec": {"nodeName": "n1"}})).await;
     let (code, _, message) = refused.refusal();
     assert_eq!(code, 422);
-    assert!(message.starts_with("Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`"), "{message}");
+    assert!(
+        message.starts_with(
+            "Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`"
+        ),
+        "{message}"
+    );
     let empty = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": {"containers": []}});
-    assert_eq!(ground.post(&ground.path("pods"), empty).await.refusal(), (422, "Invalid", "Pod \"q\" is invalid: spec.containers: Required value"));
+    assert_eq!(
+        ground.post(&ground.path("pods"), empty).await.refusal(),
+        (422, "Invalid", "Pod \"q\" is invalid: spec.containers: Required value")
+    );
 }
 
 pub async fn a_service_gets_an_address(ground: Ground) {
@@ -82,7 +91,10 @@ pub async fn a_service_gets_an_address(ground: Ground) {
     let refused = ground.merge(&format!("{services}/s"), json!({"spec": {"clusterIP": "10.96.9.9"}})).await;
     let message = "Service \"s\" is invalid: spec.clusterIPs[0]: Invalid value: [\"10.96.9.9\"]: may not change once set";
     assert_eq!(refused.refusal(), (422, "Invalid", message));
-    let headless = ground.post(&services, json!({"metadata": {"name": "h"}, "spec": {"clusterIP": "None", "selector": {"a": "b"}}})).await.ok();
+    let headless = ground
+        .post(&services, json!({"metadata": {"name": "h"}, "spec": {"clusterIP": "None", "selector": {"a": "b"}}}))
+        .await
+        .ok();
     assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
     assert_eq!(ground.delete(&format!("{services}/s"), json!({})).await.ok()["kind"], "Service");
 }
@@ -90,8 +102,14 @@ pub async fn a_service_gets_an_address(ground: Ground) {
 pub async fn a_claim_waits_and_is_protected(ground: Ground) {
     let claim = json!({"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}}});
     let claim = ground.post(&ground.path("persistentvolumeclaims"), claim).await.ok();
-    assert_eq!(claim["spec"], json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"}));
-    assert_eq!((&claim["status"], &claim["metadata"]["finalizers"]), (&json!({"phase": "Pending"}), &json!(["kubernetes.io/pvc-protection"])));
+    assert_eq!(
+        claim["spec"],
+        json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"})
+    );
+    assert_eq!(
+        (&claim["status"], &claim["metadata"]["finalizers"]),
+        (&json!({"phase": "Pending"}), &json!(["kubernetes.io/pvc-protection"]))
+    );
     let path = ground.path("persistentvolumeclaims/c");
     let refused = ground.merge(&path, json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}})).await;
     let message = "PersistentVolumeClaim \"c\" is invalid: spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
@@ -108,7 +126,10 @@ pub async fn events_are_the_same_in_both_groups(ground: Ground) {
     });
     ground.post(&ground.path_in("events.k8s.io/v1", "events"), event).await.ok();
     let core = ground.get(&ground.path("events/e")).await.ok();
-    assert_eq!((&core["message"], &core["involvedObject"]["name"], &core["reportingComponent"]), (&json!("a story"), &json!("p"), &json!("example.test/teller")));
+    assert_eq!(
+        (&core["message"], &core["involvedObject"]["name"], &core["reportingComponent"]),
+        (&json!("a story"), &json!("p"), &json!("example.test/teller"))
+    );
     let found = ground.get(&ground.path("events?fieldSelector=involvedObject.name%3Dp,reason%3DTold,type%3DNormal")).await.ok();
     assert_eq!(found["items"].as_array().unwrap().len(), 1);
 }
@@ -119,5 +140,14 @@ pub async fn a_secret_takes_plain_text(ground: Ground) {
     assert_eq!((&secret["data"], &secret["type"]), (&json!({"a": "dGV4dA=="}), &json!("Opaque")));
     ground.merge(&ground.path("secrets/s"), json!({"immutable": true})).await.ok();
     let refused = ground.merge(&ground.path("secrets/s"), json!({"data": {"a": "b3RoZXI="}})).await;
-    assert_eq!(refused.refusal(), (422, "Invalid", "Secret \"s\" is invalid: data: Forbidden: field is immutable when `immutable` is set"));
+    assert_eq!(
+        refused.refusal(),
+        (422, "Invalid", "Secret \"s\" is invalid: data: Forbidden: field is immutable when `immutable` is set")
+    );
+}
+
+pub async fn keys_of_a_config_map_are_file_names(ground: Ground) {
+    let refused = ground.post(&ground.path("configmaps"), config_map("one", json!({"a/b": "1"}))).await;
+    let message = "ConfigMap \"one\" is invalid: data[a/b]: Invalid value: \"a/b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    assert_eq!(refused.refusal(), (422, "Invalid", message));
 }

@@ -55,7 +55,8 @@ behaviours! {
         an_object_enters_and_leaves_a_selection,
         a_list_can_be_streamed,
         history_that_is_forgotten_is_gone,
-        a_watch_ends_in_time;
+        a_watch_ends_in_time,
+        a_pod_is_marked_before_it_goes;
     deletion:
         a_finalizer_holds_an_object,
         a_delete_can_be_conditional,
@@ -80,5 +81,6 @@ behaviours! {
         a_service_gets_an_address,
         a_claim_waits_and_is_protected,
         events_are_the_same_in_both_groups,
-        a_secret_takes_plain_text;
+        a_secret_takes_plain_text,
+        keys_of_a_config_map_are_file_names;
 }

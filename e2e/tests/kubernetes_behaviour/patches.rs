@@ -6,18 +6,19 @@ use serde_json::json;
 use crate::ground::{Ground, config_map, logset, pod};
 
 pub async fn a_json_patch_is_taken_whole_or_not_at_all(ground: Ground) {
-    ground.post(&ground.path("configmaps"), config_map("one", json!({"a": "1", "b/c": "2"}))).await.ok();
+    ground.post(&ground.path("configmaps"), config_map("one", json!({"a": "1", "b": "2"}))).await.ok();
     let path = ground.path("configmaps/one");
     let patch = json!([
         {"op": "test", "path": "/data/a", "value": "1"},
-        {"op": "replace", "path": "/data/b~1c", "value": "3"},
+        {"op": "replace", "path": "/data/b", "value": "3"},
         {"op": "copy", "from": "/data/a", "path": "/data/d"},
         {"op": "move", "from": "/data/a", "path": "/data/e"},
         {"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},
+        {"op": "add", "path": "/metadata/labels/example.test~1x", "value": "z"},
     ]);
     let patched = ground.json_patch(&path, patch).await.ok();
-    assert_eq!(patched["data"], json!({"b/c": "3", "d": "1", "e": "1"}));
-    assert_eq!(patched["metadata"]["labels"], json!({"x": "y"}));
+    assert_eq!(patched["data"], json!({"b": "3", "d": "1", "e": "1"}));
+    assert_eq!(patched["metadata"]["labels"], json!({"x": "y", "example.test/x": "z"}));
     for wrong in [
         json!([{"op": "remove", "path": "/data/d"}, {"op": "test", "path": "/data/e", "value": "2"}]),
         json!([{"op": "remove", "path": "/data/d"}, {"op": "remove", "path": "/data/nothing"}]),
@@ -32,7 +33,10 @@ pub async fn a_json_patch_is_taken_whole_or_not_at_all(ground: Ground) {
 pub async fn a_merge_patch_removes_by_null(ground: Ground) {
     ground.post(&ground.logset_path("logsets"), logset("one")).await.ok();
     let path = ground.logset_path("logsets/one");
-    let patched = ground.merge(&path, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 4, "clusterDomain": "example.test"}})).await.ok();
+    let patched = ground
+        .merge(&path, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 4, "clusterDomain": "example.test"}}))
+        .await
+        .ok();
     assert_eq!((&patched["spec"]["replicas"], &patched["metadata"]["generation"]), (&json!(4), &json!(2)));
     let patched = ground.merge(&path, json!({"metadata": {"labels": null}, "spec": {"clusterDomain": null}})).await.ok();
     assert!(patched["spec"].get("clusterDomain").is_none() && patched["metadata"].get("labels").is_none());
@@ -56,10 +60,17 @@ pub async fn a_strategic_patch_knows_its_lists(ground: Ground) {
     let images: Vec<_> = patched["spec"]["containers"].as_array().unwrap().iter().map(|one| one["image"].clone()).collect();
     assert_eq!(images, ["x:1", "y:2"]);
     let status = ground.path("pods/one/status");
-    ground.strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]}})).await.ok();
+    ground
+        .strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]}}))
+        .await
+        .ok();
     let patched = ground.strategic(&status, json!({"status": {"conditions": [{"type": "A", "status": "False"}]}})).await.ok();
-    let conditions: Vec<_> =
-        patched["status"]["conditions"].as_array().unwrap().iter().map(|one| (one["type"].as_str().unwrap(), one["status"].as_str().unwrap())).collect();
+    let conditions: Vec<_> = patched["status"]["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["type"].as_str().unwrap(), one["status"].as_str().unwrap()))
+        .collect();
     assert!(conditions.contains(&("A", "False")) && conditions.contains(&("B", "True")), "{conditions:?}");
     ground.merge(&path, json!({"metadata": {"finalizers": null}})).await.ok();
 }

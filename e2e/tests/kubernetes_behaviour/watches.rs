@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ground::{Ground, config_map, told, version};
+use crate::ground::{Ground, config_map, pod, told, version};
 
 pub async fn a_watch_tells_what_happened_since(ground: Ground) {
     let start = ground.get(&ground.path("configmaps")).await.ok();
@@ -62,4 +62,17 @@ pub async fn history_that_is_forgotten_is_gone(ground: Ground) {
 pub async fn a_watch_ends_in_time(ground: Ground) {
     let events = ground.watch(&ground.path("secrets?watch=1&timeoutSeconds=1"), 1).await;
     assert_eq!(told(&events), []);
+}
+
+pub async fn a_pod_is_marked_before_it_goes(ground: Ground) {
+    let created = ground.post(&ground.path("pods"), pod("p")).await.ok();
+    ground.delete(&ground.path("pods/p"), json!({})).await.ok();
+    let events = ground.watch(&ground.path(&format!("pods?watch=1&resourceVersion={}", version(&created))), 2).await;
+    assert_eq!(told(&events), [("MODIFIED", "p"), ("DELETED", "p")]);
+    for event in &events {
+        assert_eq!(
+            (&event["object"]["metadata"]["deletionGracePeriodSeconds"], &event["object"]["metadata"]["generation"]),
+            (&json!(0), &json!(2))
+        );
+    }
 }

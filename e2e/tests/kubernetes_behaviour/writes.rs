@@ -74,7 +74,11 @@ pub async fn an_old_version_is_refused(ground: Ground) {
     let (code, reason, message) = refused.refusal();
     assert_eq!((code, reason), (409, "Conflict"));
     let why = "Precondition failed: UID in precondition: 00000000-0000-4000-8000-000000000000, UID in object meta: ";
-    assert!(message.starts_with("Operation cannot be fulfilled on configmaps \"one\": StorageError: invalid object") && message.contains(why), "{message}");
+    assert!(
+        message.starts_with("Operation cannot be fulfilled on configmaps \"one\": StorageError: invalid object")
+            && message.contains(why),
+        "{message}"
+    );
 }
 
 pub async fn a_replace_without_a_version(ground: Ground) {

@@ -34,14 +34,18 @@ impl DeleteOptions {
         let policy = text(&body["propagationPolicy"]).or_else(|| query("propagationPolicy")).or(orphan);
         if let Some(policy) = policy.as_deref().filter(|policy| !["Background", "Foreground", "Orphan"].contains(policy)) {
             let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
-            return Err(Status::invalid_options("DeleteOptions", Cause::not_supported("propagationPolicy", &json!(policy), &supported)));
+            return Err(Status::invalid_options(
+                "DeleteOptions",
+                Cause::not_supported("propagationPolicy", &json!(policy), &supported),
+            ));
         }
         Ok(Self {
             grace: body["gracePeriodSeconds"].as_i64().or_else(|| query("gracePeriodSeconds")?.parse().ok()),
             policy,
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: query("dryRun").is_some_and(|text| text == "All") || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
+            dry_run: query("dryRun").is_some_and(|text| text == "All")
+                || body["dryRun"].as_array().is_some_and(|all| all.contains(&json!("All"))),
         })
     }
 }
@@ -84,32 +88,37 @@ impl State {
     }
 
     /// Deletes one object, or marks it. Says whether it is gone.
-    pub(crate) fn delete_object(&mut self, call: &Call, old: &Arc<Value>, options: &DeleteOptions) -> Result<(Arc<Value>, bool), Status> {
+    pub(crate) fn delete_object(
+        &mut self,
+        call: &Call,
+        old: &Arc<Value>,
+        options: &DeleteOptions,
+    ) -> Result<(Arc<Value>, bool), Status> {
         check_preconditions(call, old, options)?;
         let mut object = old.as_ref().clone();
         set_propagation(&mut object, options.policy.as_deref());
         let grace = grace_period(call, &object, options);
         let waits = !object.finalizers().is_empty() || grace > 0 || call.resource.storage == "namespaces";
         if !waits {
+            // A pod is marked before it goes, even when it goes at once; who watches sees both.
+            if call.resource.storage == "pods" {
+                mark(&mut object, old, &second(self.now), 0);
+                if !options.dry_run {
+                    self.commit(Self::key(call), Some(object.clone()));
+                }
+            }
             if !options.dry_run {
                 self.commit(Self::key(call), None);
-            }
-            if call.resource.storage == "pods" && object.is_deleting() {
-                object["metadata"]["deletionTimestamp"] = second(self.now).into();
-                object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
             }
             return Ok((Arc::new(object), true));
         }
         let is_sooner = object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_none_or(|before| grace < before);
         if !object.is_deleting() || is_sooner {
             let at = self.now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(self.now);
-            if let Some(generation) = object["metadata"]["generation"].as_u64().filter(|_| !old.is_deleting()) {
-                object["metadata"]["generation"] = (generation + 1).into();
-            }
-            object["metadata"]["deletionTimestamp"] = second(at).into();
+            mark(&mut object, old, &second(at), grace);
             // Namespaces have no grace of their own.
-            if call.resource.storage != "namespaces" {
-                object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
+            if call.resource.storage == "namespaces" {
+                object.metadata().shift_remove("deletionGracePeriodSeconds");
             }
         }
         if call.resource.storage == "namespaces" {
@@ -123,9 +132,21 @@ impl State {
     }
 }
 
+/// The wish to delete is a new generation, once.
+fn mark(object: &mut Value, old: &Value, at: &str, grace: i64) {
+    if let Some(generation) = object["metadata"]["generation"].as_u64().filter(|_| !old.is_deleting()) {
+        object["metadata"]["generation"] = (generation + 1).into();
+    }
+    object["metadata"]["deletionTimestamp"] = at.into();
+    object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
+}
+
 fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        let why = format!("the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated", old.uid());
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+            old.uid()
+        );
         return Err(Status::kind_conflict(&call.resource, &call.name, &why));
     }
     if let Some(version) = options.resource_version.as_deref().filter(|version| *version != old.resource_version()) {
@@ -141,8 +162,12 @@ fn check_preconditions(call: &Call, old: &Value, options: &DeleteOptions) -> Res
 /// The garbage collector learns by a finalizer what is to become of dependents.
 fn set_propagation(object: &mut Value, policy: Option<&str>) {
     let Some(policy) = policy else { return };
-    let mut finalizers: Vec<String> =
-        object.finalizers().into_iter().filter(|one| !["orphan", "foregroundDeletion"].contains(one)).map(str::to_owned).collect();
+    let mut finalizers: Vec<String> = object
+        .finalizers()
+        .into_iter()
+        .filter(|one| !["orphan", "foregroundDeletion"].contains(one))
+        .map(str::to_owned)
+        .collect();
     match policy {
         "Orphan" => finalizers.push("orphan".to_owned()),
         "Foreground" => finalizers.push("foregroundDeletion".to_owned()),

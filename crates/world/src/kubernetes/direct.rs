@@ -30,7 +30,11 @@ impl Kubernetes {
     pub fn list<K: Object>(&self, namespace: &str) -> Result<Vec<K>, Status> {
         let objects = self.with_state(|state| {
             let resource = resource_of::<K>(state)?;
-            Ok(state.store.list(&resource.storage, namespace).map(|(_, object)| present::versioned(&resource, object)).collect::<Vec<_>>())
+            Ok(state
+                .store
+                .list(&resource.storage, namespace)
+                .map(|(_, object)| present::versioned(&resource, object))
+                .collect::<Vec<_>>())
         })?;
         objects.into_iter().map(read).collect()
     }
@@ -117,7 +121,14 @@ impl Kubernetes {
         })
     }
 
-    fn typed<K: Object>(&self, verb: Verb, namespace: &str, name: &str, subresource: &str, object: Option<Value>) -> Result<K, Status> {
+    fn typed<K: Object>(
+        &self,
+        verb: Verb,
+        namespace: &str,
+        name: &str,
+        subresource: &str,
+        object: Option<Value>,
+    ) -> Result<K, Status> {
         let shown = self.with_state(|state| {
             let resource = resource_of::<K>(state)?;
             state.execute(&own_call(resource, verb, namespace, name, subresource, object), None).map(shown)

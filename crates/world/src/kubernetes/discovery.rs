@@ -38,7 +38,11 @@ pub(crate) fn answer(registry: &Registry, path: &[String], accept: &str) -> Resu
         [root @ ("api" | "apis")] if is_aggregated => Ok(aggregated(registry, *root == "api")),
         ["api"] => Ok(Document::json(&json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}))),
         ["apis"] => {
-            let groups: Vec<Value> = groups(registry).iter().filter(|(name, _)| !name.is_empty()).map(|(name, group)| group_object(name, group)).collect();
+            let groups: Vec<Value> = groups(registry)
+                .iter()
+                .filter(|(name, _)| !name.is_empty())
+                .map(|(name, group)| group_object(name, group))
+                .collect();
             Ok(Document::json(&json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})))
         }
         ["apis", name] => match groups(registry).get(*name) {
@@ -77,12 +81,16 @@ pub(super) fn groups(registry: &Registry) -> BTreeMap<&str, Group<'_>> {
 }
 
 fn group_object(name: &str, group: &Group<'_>) -> Value {
-    let versions: Vec<Value> = group.keys().map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version})).collect();
+    let versions: Vec<Value> =
+        group.keys().map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version})).collect();
     json!({"name": name, "preferredVersion": versions.first(), "versions": versions})
 }
 
 /// The kind that a subresource speaks, and its verbs.
-fn subresource_kind(resource: &Resource, subresource: &str) -> (Option<(&'static str, &'static str)>, String, &'static [&'static str]) {
+fn subresource_kind(
+    resource: &Resource,
+    subresource: &str,
+) -> (Option<(&'static str, &'static str)>, String, &'static [&'static str]) {
     match subresource {
         "binding" => (None, "Binding".to_owned(), &["create"]),
         "eviction" => (Some(("policy", "v1")), "Eviction".to_owned(), &["create"]),
@@ -121,7 +129,9 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Result<Docu
         }
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    Ok(Document::json(&json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed})))
+    Ok(Document::json(
+        &json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}),
+    ))
 }
 
 /// Everything at once, as newer clients ask.
@@ -166,5 +176,8 @@ fn aggregated(registry: &Registry, core: bool) -> Document {
         })
         .collect();
     let body = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
-    Document { content_type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", body: body.to_string().into_bytes() }
+    Document {
+        content_type: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        body: body.to_string().into_bytes(),
+    }
 }

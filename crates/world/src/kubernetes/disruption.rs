@@ -38,8 +38,15 @@ impl State {
         let mut disrupted = budget["status"]["disruptedPods"].as_object().cloned().unwrap_or_default();
         // A pod counts as disrupted until its deletion is seen.
         disrupted.retain(|name, _| pods.iter().any(|pod| pod.name() == name && !pod.is_deleting()));
-        let is_ready = |pod: &Value| pod["status"]["conditions"].as_array().into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True");
-        let healthy = pods.iter().filter(|pod| is_ready(pod) && !pod.is_deleting() && !disrupted.contains_key(pod.name())).count();
+        let is_ready = |pod: &Value| {
+            pod["status"]["conditions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|one| one["type"] == "Ready" && one["status"] == "True")
+        };
+        let healthy =
+            pods.iter().filter(|pod| is_ready(pod) && !pod.is_deleting() && !disrupted.contains_key(pod.name())).count();
         let expected = i64::try_from(pods.len()).unwrap_or(i64::MAX);
         let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
         let spec = &budget["spec"];
@@ -53,7 +60,12 @@ impl State {
         let mut computed = budget.clone();
         let generation = budget["metadata"]["generation"].clone();
         let status = object_at(&mut computed, "status");
-        for (name, value) in [("currentHealthy", healthy), ("desiredHealthy", desired), ("disruptionsAllowed", allowed), ("expectedPods", expected)] {
+        for (name, value) in [
+            ("currentHealthy", healthy),
+            ("desiredHealthy", desired),
+            ("disruptionsAllowed", allowed),
+            ("expectedPods", expected),
+        ] {
             status.insert(name.to_owned(), value.into());
         }
         status.insert("observedGeneration".to_owned(), generation.clone());
@@ -63,8 +75,11 @@ impl State {
             status.insert("disruptedPods".to_owned(), disrupted.into());
         }
         let (truth, reason) = if allowed > 0 { ("True", "SufficientPods") } else { ("False", "InsufficientPods") };
-        let before = budget["status"]["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "DisruptionAllowed");
-        let since = before.filter(|one| one["status"] == truth).map_or_else(|| second(self.now).into(), |one| one["lastTransitionTime"].clone());
+        let before =
+            budget["status"]["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "DisruptionAllowed");
+        let since = before
+            .filter(|one| one["status"] == truth)
+            .map_or_else(|| second(self.now).into(), |one| one["lastTransitionTime"].clone());
         set_condition(
             &mut computed,
             json!({"lastTransitionTime": since, "message": "", "observedGeneration": generation, "reason": reason, "status": truth, "type": "DisruptionAllowed"}),

@@ -63,7 +63,11 @@ impl State {
         }
         let allowed = status["disruptionsAllowed"].as_i64().unwrap_or(0);
         // A pod that is not ready does not count for its budget, so it may go while the budget is kept.
-        let is_ready = pod["status"]["conditions"].as_array().into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True");
+        let is_ready = pod["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|one| one["type"] == "Ready" && one["status"] == "True");
         let current = status["currentHealthy"].as_i64().unwrap_or(0);
         let desired = status["desiredHealthy"].as_i64().unwrap_or(0);
         let always = budget.text(&["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow";

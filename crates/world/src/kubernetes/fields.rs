@@ -29,7 +29,9 @@ pub(crate) fn check(resource: &Resource, options: &Options, object: &mut Value) 
         other => Err(Status::new(
             422,
             "Invalid",
-            format!("CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""),
+            format!(
+                "CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+            ),
         )),
     }
 }

@@ -14,11 +14,19 @@ use super::store::Key;
 impl State {
     /// One pass over everything. Returns how many objects it changed; nothing is left to do when that is none.
     pub(crate) fn collect_garbage(&mut self) -> usize {
-        self.orphan_dependents() + self.delete_dependents() + self.finish_foreground() + self.release_claims() + self.empty_namespaces()
+        self.orphan_dependents()
+            + self.delete_dependents()
+            + self.finish_foreground()
+            + self.release_claims()
+            + self.empty_namespaces()
     }
 
     fn snapshot(&self, which: impl Fn(&Key, &Value) -> bool) -> Vec<(Key, Arc<Value>)> {
-        self.store.all().filter(|(key, object)| which(key, object)).map(|(key, object)| (key.clone(), Arc::clone(object))).collect()
+        self.store
+            .all()
+            .filter(|(key, object)| which(key, object))
+            .map(|(key, object)| (key.clone(), Arc::clone(object)))
+            .collect()
     }
 
     fn owners(object: &Value) -> impl Iterator<Item = &Value> {
@@ -62,7 +70,8 @@ impl State {
         };
         let mut changed = 0;
         for (key, object) in self.snapshot(|_, object| is_due(object) && !object.is_deleting()) {
-            let blocks = Self::owners(&object).any(|owner| foreground.contains(owner.text(&["uid"])) && owner["blockOwnerDeletion"] == true);
+            let blocks = Self::owners(&object)
+                .any(|owner| foreground.contains(owner.text(&["uid"])) && owner["blockOwnerDeletion"] == true);
             changed += usize::from(self.delete_by_server(&key, &object, if blocks { "Foreground" } else { "Background" }));
         }
         changed
@@ -91,17 +100,28 @@ impl State {
         const CLAIM: &str = "kubernetes.io/pvc-protection";
         const VOLUME: &str = "kubernetes.io/pv-protection";
         let mut changed = 0;
-        for (key, claim) in self.snapshot(|key, object| key.storage == "persistentvolumeclaims" && object.is_deleting() && object.finalizers().contains(&CLAIM)) {
+        for (key, claim) in self.snapshot(|key, object| {
+            key.storage == "persistentvolumeclaims" && object.is_deleting() && object.finalizers().contains(&CLAIM)
+        }) {
             let uses = |pod: &Value| {
-                pod["spec"]["volumes"].as_array().into_iter().flatten().any(|volume| volume["persistentVolumeClaim"]["claimName"] == key.name.as_str())
+                pod["spec"]["volumes"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .any(|volume| volume["persistentVolumeClaim"]["claimName"] == key.name.as_str())
             };
-            let is_used = self.store.list("pods", &key.namespace).any(|(_, pod)| uses(pod) && !matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed"));
+            let is_used = self
+                .store
+                .list("pods", &key.namespace)
+                .any(|(_, pod)| uses(pod) && !matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed"));
             if !is_used {
                 self.remove_finalizer(key, &claim, CLAIM);
                 changed += 1;
             }
         }
-        for (key, volume) in self.snapshot(|key, object| key.storage == "persistentvolumes" && object.is_deleting() && object.finalizers().contains(&VOLUME)) {
+        for (key, volume) in self.snapshot(|key, object| {
+            key.storage == "persistentvolumes" && object.is_deleting() && object.finalizers().contains(&VOLUME)
+        }) {
             if volume.text(&["status", "phase"]) != "Bound" {
                 self.remove_finalizer(key, &volume, VOLUME);
                 changed += 1;

@@ -63,7 +63,8 @@ mod tests {
         let mut ids = Ids::default();
         let uids: std::collections::BTreeSet<_> = (0..1000).map(|_| ids.uid()).collect();
         assert_eq!(uids.len(), 1000);
-        let shape = regex::Regex::new("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$").expect("a pattern");
+        let shape =
+            regex::Regex::new("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$").expect("a pattern");
         assert!(uids.iter().all(|uid| shape.is_match(uid)), "{uids:?}");
     }
 }

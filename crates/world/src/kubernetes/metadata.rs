@@ -55,7 +55,9 @@ fn qualified_name_fault(name: &str) -> Option<String> {
         Some((prefix, rest)) => (Some(prefix), rest),
         None => (None, name),
     };
-    if let Some(fault) = prefix.and_then(|prefix| if prefix.is_empty() { Some("must be non-empty".to_owned()) } else { subdomain_fault(prefix) }) {
+    if let Some(fault) =
+        prefix.and_then(|prefix| if prefix.is_empty() { Some("must be non-empty".to_owned()) } else { subdomain_fault(prefix) })
+    {
         return Some(format!("prefix part {fault}"));
     }
     if rest.is_empty() {
@@ -129,7 +131,8 @@ fn owner_faults(owners: &Value) -> Vec<Cause> {
         for key in ["apiVersion", "kind", "name", "uid"] {
             if owner.text(&[key]).is_empty() {
                 let shown = owner.get(key).cloned().unwrap_or_else(|| json!(""));
-                let detail = if key == "apiVersion" { "version must not be empty".to_owned() } else { format!("{key} must not be empty") };
+                let detail =
+                    if key == "apiVersion" { "version must not be empty".to_owned() } else { format!("{key} must not be empty") };
                 causes.push(Cause::invalid(format!("{field}.{key}"), &shown, &detail));
             }
         }

@@ -189,7 +189,8 @@ fn intercepted(state: &mut State, call: &Call) -> Answer {
         name: call.name.clone(),
         subresource: call.subresource.clone(),
     };
-    let counted = if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
+    let counted =
+        if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
     state.counts.add(info.verb, &counted);
     let interceptor = Arc::clone(&state.interceptor);
     let verdict = interceptor.before(&info);

@@ -61,9 +61,12 @@ impl State {
         self.check_list_options(call, asked)?;
         let token = match options.text("continue") {
             "" => None,
-            token => Some(Continue::parse(token, storage).ok_or_else(|| Status::bad_request("invalid continue token: continue key is not valid: it is not one of this server"))?),
+            token => Some(Continue::parse(token, storage).ok_or_else(|| {
+                Status::bad_request("invalid continue token: continue key is not valid: it is not one of this server")
+            })?),
         };
-        let exact = options.text("resourceVersionMatch") == "Exact" || (options.number("limit").unwrap_or(0) > 0 && options.text("resourceVersionMatch").is_empty());
+        let exact = options.text("resourceVersionMatch") == "Exact"
+            || (options.number("limit").unwrap_or(0) > 0 && options.text("resourceVersionMatch").is_empty());
         let revision = match (&token, asked, stale) {
             (Some(token), _, _) => token.revision,
             (None, Some(asked), _) if asked > 0 && exact => asked,
@@ -78,7 +81,8 @@ impl State {
             .filter(|(key, _)| after.as_ref().is_none_or(|after| key > after))
             .filter(|(_, object)| selector.matches(object));
         // Who takes any version is answered from memory, and that has no pages.
-        let limit = options.number("limit").filter(|limit| *limit > 0 && asked != Some(0)).and_then(|limit| usize::try_from(limit).ok());
+        let limit =
+            options.number("limit").filter(|limit| *limit > 0 && asked != Some(0)).and_then(|limit| usize::try_from(limit).ok());
         let page: Vec<(Key, Arc<Value>)> = rest.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         let remaining = rest.count();
@@ -97,9 +101,7 @@ impl State {
     fn check_list_options(&self, call: &Call, asked: Option<u64>) -> Result<(), Status> {
         let options = &call.options;
         let matching = options.text("resourceVersionMatch");
-        let forbidden = |field: &str, detail: &str| {
-            Err(Status::invalid_options("ListOptions", Cause::forbidden(field, detail)))
-        };
+        let forbidden = |field: &str, detail: &str| Err(Status::invalid_options("ListOptions", Cause::forbidden(field, detail)));
         if !matching.is_empty() && asked.is_none() {
             return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
         }

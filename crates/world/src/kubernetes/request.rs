@@ -136,7 +136,8 @@ pub(crate) fn parse(registry: &Registry, client: &Arc<str>, request: http::Reque
     if !is_placed || !(subresource.is_empty() || resource.has(subresource)) {
         return Err(Status::no_such_path());
     }
-    let header = |name: http::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let header =
+        |name: http::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let options = Options::parse(parts.uri.query().unwrap_or_default());
     let verb = match (&parts.method, name.is_empty()) {
         (&Method::GET, _) if options.is_true("watch") => Verb::Watch,
@@ -178,11 +179,12 @@ impl Call {
             return Err(Status::new(
                 415,
                 "UnsupportedMediaType",
-                "the body of the request was in an unknown format - accepted media types include: application/json",
+                "the body of the request was in an unknown format - accepted media types include: application/json (this embedded API reads no protobuf; send YAML or JSON, for example with kubectl create -f)",
             ));
         }
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Status::bad_request(format!("the object provided is unrecognized (must be of type {}): {error}", self.resource.kind)))
+        serde_json::from_slice(&self.body).map_err(|error| {
+            Status::bad_request(format!("the object provided is unrecognized (must be of type {}): {error}", self.resource.kind))
+        })
     }
 }
 
@@ -190,7 +192,8 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
-        let hex = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok()).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let hex =
+            tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok()).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         match (first, hex) {
             (b'%', Some(byte)) => {
                 bytes.push(byte);

@@ -99,8 +99,13 @@ struct BuiltIn {
     manners: Manners,
 }
 
-const PLAIN: Manners =
-    Manners { unconditional_update: true, create_on_update: false, answers_deleted: false, generation: false, create_only: false };
+const PLAIN: Manners = Manners {
+    unconditional_update: true,
+    create_on_update: false,
+    answers_deleted: false,
+    generation: false,
+    create_only: false,
+};
 const ANSWERS: Manners = Manners { answers_deleted: true, ..PLAIN };
 const POD: Manners = Manners { answers_deleted: true, generation: true, ..PLAIN };
 const LEASE: Manners = Manners { unconditional_update: false, create_on_update: true, ..PLAIN };
@@ -226,8 +231,7 @@ fn custom_resource(crd: &Value, version: &Value) -> Resource {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect();
     let names = &crd["spec"]["names"];
-    let subresources: Vec<String> =
-        version["subresources"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
+    let subresources: Vec<String> = version["subresources"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
     Resource {
         group: text(&crd["spec"]["group"]),
         version: text(&version["name"]),

@@ -41,7 +41,8 @@ impl Selector {
 
     /// From a `LabelSelector` object; one that is empty selects everything.
     pub(crate) fn from_label_selector(selector: &Value) -> Self {
-        let texts = |values: &Value| values.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let texts =
+            |values: &Value| values.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let equal = selector["matchLabels"]
             .as_object()
             .into_iter()

@@ -130,7 +130,11 @@ impl Status {
 
     /// The object is not there.
     pub fn not_found(resource: &Resource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name, &resource.plural)
+        Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(
+            resource,
+            name,
+            &resource.plural,
+        )
     }
 
     pub(crate) fn no_such_path() -> Self {
@@ -163,7 +167,8 @@ impl Status {
     /// A conflict of a subresource.
     pub(crate) fn subresource_conflict(resource: &Resource, subresource: &str, name: &str, why: &str) -> Self {
         let kind = format!("{}/{subresource}", resource.plural);
-        Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {kind} \"{name}\": {why}")).about(resource, name, &kind)
+        Self::new(409, "Conflict", format!("Operation cannot be fulfilled on {kind} \"{name}\": {why}"))
+            .about(resource, name, &kind)
     }
 
     /// The options of a request contradict each other.
@@ -193,7 +198,8 @@ impl Status {
 
     pub(crate) fn namespace_ending(resource: &Resource, name: &str, namespace: &str) -> Self {
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let cause = Cause::new("NamespaceTerminating", "metadata.namespace", format!("namespace {namespace} is being terminated"));
+        let cause =
+            Cause::new("NamespaceTerminating", "metadata.namespace", format!("namespace {namespace} is being terminated"));
         Self::forbidden(resource, name, &why).caused_by([&cause])
     }
 
@@ -223,10 +229,8 @@ impl Status {
     }
 
     pub(crate) fn unsupported_patch(content_type: &str, allowed: &[&str]) -> Self {
-        let message = format!(
-            "the body of the request was in an unknown format - accepted media types include: {}",
-            allowed.join(", ")
-        );
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {}", allowed.join(", "));
         let message = if content_type.contains("apply-patch") {
             format!("{message} (server-side apply is not part of this embedded API; use a merge or JSON patch)")
         } else {

@@ -60,7 +60,10 @@ impl State {
         for (key, value) in binding["metadata"]["annotations"].as_object().cloned().into_iter().flatten() {
             object_at(&mut pod["metadata"], "annotations").insert(key, value);
         }
-        set_condition(&mut pod, json!({"lastProbeTime": null, "lastTransitionTime": second(self.now), "status": "True", "type": "PodScheduled"}));
+        set_condition(
+            &mut pod,
+            json!({"lastProbeTime": null, "lastTransitionTime": second(self.now), "status": "True", "type": "PodScheduled"}),
+        );
         if !call.options.dry_run() {
             self.commit(Self::key(call), Some(pod));
         }
@@ -82,7 +85,12 @@ pub(crate) fn set_condition(object: &mut Value, condition: Value) {
 }
 
 fn scale_path<'a>(call: &'a Call, name: &str) -> &'a str {
-    call.resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()).and_then(|scale| scale[name].as_str()).unwrap_or_default()
+    call.resource
+        .custom
+        .as_ref()
+        .and_then(|custom| custom.scale.as_ref())
+        .and_then(|scale| scale[name].as_str())
+        .unwrap_or_default()
 }
 
 fn at<'a>(object: &'a Value, path: &str) -> &'a Value {

@@ -68,8 +68,13 @@ impl State {
         if named.is_empty() {
             let kind = &call.resource.kind;
             let cause = Cause::required("metadata.name", "name is required");
-            return Err(if call.resource.custom.is_some() { Status::invalid(&call.resource, "", &[cause]) } else {
-                Status::bad_request(format!("the name of the object ({kind} in the data) does not match the name on the URL ({})", call.name))
+            return Err(if call.resource.custom.is_some() {
+                Status::invalid(&call.resource, "", &[cause])
+            } else {
+                Status::bad_request(format!(
+                    "the name of the object ({kind} in the data) does not match the name on the URL ({})",
+                    call.name
+                ))
             });
         }
         if named != call.name {
@@ -97,14 +102,21 @@ impl State {
         let mut object = self.decoded(call, patched)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         if object.name() != call.name {
-            let message = format!("the name of the object ({}) does not match the name on the URL ({})", object.name(), call.name);
+            let message =
+                format!("the name of the object ({}) does not match the name on the URL ({})", object.name(), call.name);
             return Err(Status::bad_request(message));
         }
         self.replace(call, &old, object, warnings)
     }
 
     /// Writes `new` in place of `old`.
-    pub(crate) fn replace(&mut self, call: &Call, old: &Arc<Value>, mut new: Value, warnings: Vec<String>) -> Result<Reply, Status> {
+    pub(crate) fn replace(
+        &mut self,
+        call: &Call,
+        old: &Arc<Value>,
+        mut new: Value,
+        warnings: Vec<String>,
+    ) -> Result<Reply, Status> {
         let resource = &call.resource;
         let name = &call.name;
         if !new.uid().is_empty() && new.uid() != old.uid() {
@@ -155,7 +167,9 @@ impl State {
     fn decoded(&self, call: &Call, mut object: Value) -> Result<Value, Status> {
         let resource = &call.resource;
         if !object.is_object() {
-            return Err(Status::bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal non-object into Go value of type struct"));
+            return Err(Status::bad_request(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal non-object into Go value of type struct",
+            ));
         }
         let (api_version, kind) = (object.text(&["apiVersion"]).to_owned(), object.text(&["kind"]).to_owned());
         let expected = resource.api_version();
@@ -166,7 +180,10 @@ impl State {
             } else {
                 format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"embedded\"")
             };
-            return Err(Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", resource.kind)));
+            return Err(Status::bad_request(format!(
+                "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
+                resource.kind
+            )));
         }
         object["apiVersion"] = expected.into();
         object["kind"] = resource.kind.clone().into();
@@ -176,7 +193,9 @@ impl State {
     fn check_body_namespace(&self, call: &Call, object: &mut Value) -> Result<(), Status> {
         if call.resource.namespaced {
             if !object.namespace().is_empty() && object.namespace() != call.namespace {
-                return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+                return Err(Status::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request",
+                ));
             }
             object.metadata().insert("namespace".to_owned(), call.namespace.clone().into());
         } else {
@@ -213,7 +232,9 @@ impl State {
         let uid = self.ids.uid();
         let now = second(self.now);
         let metadata = object.metadata();
-        for key in ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"] {
+        for key in
+            ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"]
+        {
             metadata.shift_remove(key);
         }
         metadata.insert("uid".to_owned(), uid.into());
@@ -243,7 +264,15 @@ fn keep_system_fields(old: &Value, new: &mut Value) {
     let metadata = new.metadata();
     metadata.shift_remove("managedFields");
     metadata.shift_remove("selfLink");
-    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"] {
+    for key in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "resourceVersion",
+        "generateName",
+    ] {
         match old["metadata"].get(key) {
             Some(value) => metadata.insert(key.to_owned(), value.clone()),
             None => metadata.shift_remove(key),

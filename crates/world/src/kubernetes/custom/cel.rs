@@ -110,12 +110,18 @@ fn refusal(context: &Context<'_>, rule: &Value, value: &Value, old: Option<&Valu
     }
     let message = || {
         let fixed = rule["message"].as_str().map(|text| text.trim().to_owned());
-        rule["messageExpression"].as_str().and_then(|expression| evaluated_message(context, expression)).or(fixed).unwrap_or_else(|| format!("failed rule: {}", source.trim()))
+        rule["messageExpression"]
+            .as_str()
+            .and_then(|expression| evaluated_message(context, expression))
+            .or(fixed)
+            .unwrap_or_else(|| format!("failed rule: {}", source.trim()))
     };
     match program.execute(context) {
         Ok(Cel::Bool(true)) => None,
         Ok(Cel::Bool(false)) => Some(cause(rule, path, &shown, &message())),
-        Ok(other) => Some(Cause::invalid_shown(path, &shown, &format!("rule evaluated to {other:?}, not to true or false: {source}"))),
+        Ok(other) => {
+            Some(Cause::invalid_shown(path, &shown, &format!("rule evaluated to {other:?}, not to true or false: {source}")))
+        }
         Err(error) => Some(Cause::invalid_shown(path, &shown, &format!("{error} evaluating rule: {source}"))),
     }
 }

@@ -30,7 +30,8 @@ fn check(schema: &Value, value: &Value, old: Option<&Value>, path: &str, causes:
         Value::Bool(_) | Value::Null => {}
     }
     if let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.contains(value)) {
-        let choices: Vec<String> = choices.iter().map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)).collect();
+        let choices: Vec<String> =
+            choices.iter().map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)).collect();
         causes.push(Cause::not_supported(path, value, &choices));
     }
     check_combinations(schema, value, path, causes);
@@ -166,7 +167,9 @@ fn check_combinations(schema: &Value, value: &Value, path: &str, causes: &mut Ve
     }
     match passing("oneOf") {
         Some(0) => complain(format!("{quoted} must validate one and only one schema (oneOf). Found none valid")),
-        Some(many) if many > 1 => complain(format!("{quoted} must validate one and only one schema (oneOf). Found {many} valid alternatives")),
+        Some(many) if many > 1 => {
+            complain(format!("{quoted} must validate one and only one schema (oneOf). Found {many} valid alternatives"))
+        }
         _ => {}
     }
     if schema.get("not").is_some_and(passes) {
@@ -197,7 +200,11 @@ fn has_type(schema: &Value, value: &Value) -> bool {
 }
 
 fn expected_type(schema: &Value) -> String {
-    if schema["x-kubernetes-int-or-string"] == true { "integer,string".to_owned() } else { schema["type"].as_str().unwrap_or_default().to_owned() }
+    if schema["x-kubernetes-int-or-string"] == true {
+        "integer,string".to_owned()
+    } else {
+        schema["type"].as_str().unwrap_or_default().to_owned()
+    }
 }
 
 pub(super) fn type_name(value: &Value) -> &'static str {

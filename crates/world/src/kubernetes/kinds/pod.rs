@@ -8,6 +8,7 @@ use crate::kubernetes::resource::Resource;
 use crate::kubernetes::state::State;
 use crate::kubernetes::status::Status;
 use crate::kubernetes::store::Key;
+use crate::kubernetes::write::second;
 
 /// How long a pod stays on a node that is not ready or not reachable, unless it says otherwise.
 const TOLERATION_SECONDS: u64 = 300;
@@ -24,7 +25,7 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, pod: &mut V
     pod["status"]["qosClass"] = class.into();
     if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
         pod["status"]["conditions"] = json!([{
-            "lastProbeTime": null, "lastTransitionTime": null, "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastProbeTime": null, "lastTransitionTime": second(state.now), "message": "Scheduling is blocked due to non-empty scheduling gates",
             "reason": "SchedulingGated", "status": "False", "type": "PodScheduled",
         }]);
     }
@@ -33,6 +34,12 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, pod: &mut V
 
 /// The defaults that do not depend on the cluster.
 pub(crate) fn default(pod: &mut Value) {
+    // These two are always written, also when nobody knows them.
+    for condition in pod["status"]["conditions"].as_array_mut().into_iter().flatten() {
+        for time in ["lastProbeTime", "lastTransitionTime"] {
+            condition.as_object_mut().into_iter().for_each(|condition| drop(condition.entry(time).or_insert(Value::Null)));
+        }
+    }
     let spec = object_at(pod, "spec");
     for (key, value) in [
         ("restartPolicy", json!("Always")),
@@ -87,7 +94,9 @@ fn default_container(container: &mut Map<String, Value>) {
         }
     }
     for hook in ["postStart", "preStop"] {
-        if let Some(hook) = container.get_mut("lifecycle").and_then(|lifecycle| lifecycle.get_mut(hook)).and_then(Value::as_object_mut) {
+        if let Some(hook) =
+            container.get_mut("lifecycle").and_then(|lifecycle| lifecycle.get_mut(hook)).and_then(Value::as_object_mut)
+        {
             default_handler(hook);
         }
     }
@@ -168,7 +177,8 @@ fn admit_service_account(state: &mut State, resource: &Resource, pod: &mut Value
 
 fn mount_token(state: &mut State, pod: &mut Value) {
     const PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-    let has_mount = |container: &Value| container["volumeMounts"].as_array().into_iter().flatten().any(|mount| mount["mountPath"] == PATH);
+    let has_mount =
+        |container: &Value| container["volumeMounts"].as_array().into_iter().flatten().any(|mount| mount["mountPath"] == PATH);
     let name = format!("kube-api-access-{}", state.ids.suffix());
     let spec = object_at(pod, "spec");
     let mut used = false;
@@ -207,7 +217,8 @@ fn tolerate(spec: &mut Map<String, Value>) {
         };
         let is_covered = spec.get("tolerations").and_then(Value::as_array).is_some_and(|all| all.iter().any(covers));
         if !is_covered {
-            let toleration = json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS});
+            let toleration =
+                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS});
             match spec.get_mut("tolerations").and_then(Value::as_array_mut) {
                 Some(all) => all.push(toleration),
                 None => drop(spec.insert("tolerations".to_owned(), json!([toleration]))),
@@ -217,7 +228,8 @@ fn tolerate(spec: &mut Map<String, Value>) {
 }
 
 fn quality_of_service(pod: &Value) -> &'static str {
-    let containers = || ["containers", "initContainers"].into_iter().flat_map(|list| pod["spec"][list].as_array().into_iter().flatten());
+    let containers =
+        || ["containers", "initContainers"].into_iter().flat_map(|list| pod["spec"][list].as_array().into_iter().flatten());
     let amount = |container: &Value, kind: &str, name: &str| container["resources"][kind][name].as_str().map(str::to_owned);
     let mentions = |container: &Value| {
         ["requests", "limits"].iter().any(|kind| ["cpu", "memory"].iter().any(|name| amount(container, kind, name).is_some()))

@@ -22,7 +22,8 @@ pub(crate) fn canonical_text(amount: &Value) -> Option<String> {
     };
     let split = text.find(|character: char| !(character.is_ascii_digit() || "+-.".contains(character))).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(split);
-    if let Some(power) = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|one| *one == suffix).filter(|power| *power > 0) {
+    if let Some(power) = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].iter().position(|one| *one == suffix).filter(|power| *power > 0)
+    {
         let mut whole: i128 = match digits.parse() {
             Ok(whole) => whole,
             Err(_) => return Some(text),
@@ -108,8 +109,16 @@ mod tests {
     #[test]
     fn amounts_are_written_as_the_api_writes_them() {
         for (given, expected) in [
-            (json!(1), "1"), (json!("1000m"), "1"), (json!("0.5"), "500m"), (json!("1024Mi"), "1Gi"), (json!("1500Mi"), "1500Mi"),
-            (json!(1000), "1k"), (json!("100"), "100"), (json!("1e3"), "1k"), (json!("0"), "0"), (json!("1.5"), "1500m"),
+            (json!(1), "1"),
+            (json!("1000m"), "1"),
+            (json!("0.5"), "500m"),
+            (json!("1024Mi"), "1Gi"),
+            (json!("1500Mi"), "1500Mi"),
+            (json!(1000), "1k"),
+            (json!("100"), "100"),
+            (json!("1e3"), "1k"),
+            (json!("0"), "0"),
+            (json!("1.5"), "1500m"),
         ] {
             assert_eq!(canonical_text(&given).as_deref(), Some(expected), "{given}");
         }

@@ -20,7 +20,8 @@ pub(super) fn prepare_create(storage: &str, object: &mut Value) {
         }
         "persistentvolumes" => {
             let finalizers = object.metadata().entry("finalizers").or_insert_with(|| json!([]));
-            if let Some(finalizers) = finalizers.as_array_mut().filter(|all| !all.contains(&json!("kubernetes.io/pv-protection"))) {
+            if let Some(finalizers) = finalizers.as_array_mut().filter(|all| !all.contains(&json!("kubernetes.io/pv-protection")))
+            {
                 finalizers.push(json!("kubernetes.io/pv-protection"));
             }
             default_to(object_at(object, "status"), "phase", "Pending");
@@ -77,9 +78,11 @@ pub(super) fn faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<
                 causes.push(Cause::required("provisioner", ""));
             }
             let fixed = ["provisioner", "parameters", "reclaimPolicy"];
-            causes.extend(old.into_iter().flat_map(|old| fixed.iter().filter(|field| old[**field] != object[**field])).map(|field| {
-                Cause::forbidden(*field, &format!("updates to {field} are forbidden."))
-            }));
+            causes.extend(
+                old.into_iter()
+                    .flat_map(|old| fixed.iter().filter(|field| old[**field] != object[**field]))
+                    .map(|field| Cause::forbidden(*field, &format!("updates to {field} are forbidden."))),
+            );
             causes
         }
         "leases" => {
@@ -91,8 +94,21 @@ pub(super) fn faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<
     }
 }
 
+/// Keys become names of files.
+fn key_faults(object: &Value) -> Vec<Cause> {
+    let is_good =
+        |key: &str| !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    ["data", "binaryData"]
+        .iter()
+        .flat_map(|part| object[*part].as_object().into_iter().flat_map(move |map| map.keys().map(move |key| (part, key))))
+        .filter(|(_, key)| !is_good(key))
+        .map(|(part, key)| Cause::invalid(format!("{part}[{key}]"), &json!(key), detail))
+        .collect()
+}
+
 fn immutable_faults(storage: &str, object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = vec![];
+    let mut causes = key_faults(object);
     let Some(old) = old else { return causes };
     if storage == "secrets" && old["type"] != object["type"] {
         causes.push(Cause::invalid("type", &object["type"], "field is immutable"));

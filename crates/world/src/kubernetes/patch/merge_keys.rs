@@ -17,9 +17,15 @@ pub(super) fn list_type(path: &[String]) -> ListType {
     let last = names.next().unwrap_or_default();
     let parent = names.next().unwrap_or_default();
     match last {
-        "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env" | "imagePullSecrets" | "schedulingGates" | "resourceClaims" | "secrets" => {
-            ListType::Keyed("name")
-        }
+        "containers"
+        | "initContainers"
+        | "ephemeralContainers"
+        | "volumes"
+        | "env"
+        | "imagePullSecrets"
+        | "schedulingGates"
+        | "resourceClaims"
+        | "secrets" => ListType::Keyed("name"),
         "ports" if parent == "spec" => ListType::Keyed("port"),
         "ports" => ListType::Keyed("containerPort"),
         "volumeMounts" => ListType::Keyed("mountPath"),

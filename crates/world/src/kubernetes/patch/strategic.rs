@@ -17,7 +17,11 @@ pub(super) fn apply(object: &Value, patch: &Value) -> Result<Value, Status> {
     merge_object(object, patch, &mut vec![]).map(Value::Object)
 }
 
-fn merge_object(object: &Map<String, Value>, patch: &Map<String, Value>, path: &mut Vec<String>) -> Result<Map<String, Value>, Status> {
+fn merge_object(
+    object: &Map<String, Value>,
+    patch: &Map<String, Value>,
+    path: &mut Vec<String>,
+) -> Result<Map<String, Value>, Status> {
     match patch.get(DIRECTIVE).and_then(Value::as_str) {
         Some("delete") => return Ok(Map::new()),
         Some("replace") => {
@@ -64,7 +68,12 @@ fn merge_object(object: &Map<String, Value>, patch: &Map<String, Value>, path: &
     Ok(merged)
 }
 
-fn merge_value(before: Option<&Value>, change: &Value, order: Option<&Vec<Value>>, path: &mut Vec<String>) -> Result<Option<Value>, Status> {
+fn merge_value(
+    before: Option<&Value>,
+    change: &Value,
+    order: Option<&Vec<Value>>,
+    path: &mut Vec<String>,
+) -> Result<Option<Value>, Status> {
     match (before, change) {
         (_, Value::Null) => Ok(None),
         (Some(Value::Object(before)), Value::Object(change)) => {

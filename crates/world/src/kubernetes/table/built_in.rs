@@ -15,7 +15,9 @@ fn names(storage: &str) -> &'static str {
         "configmaps" => "Name,Data,Age",
         "secrets" => "Name,Type,Data,Age",
         "persistentvolumeclaims" => "Name,Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,*VolumeMode",
-        "persistentvolumes" => "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,StorageClass,VolumeAttributesClass,Reason,Age,*VolumeMode",
+        "persistentvolumes" => {
+            "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,StorageClass,VolumeAttributesClass,Reason,Age,*VolumeMode"
+        }
         "events" => "Last Seen,Type,Reason,Object,*Subobject,*Source,Message,*First Seen,*Count,*Name",
         "namespaces" => "Name,Status,Age",
         "storageclasses" => "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age",
@@ -128,8 +130,12 @@ fn service(service: &Value, age: String) -> Vec<Value> {
         Some("ExternalName") => spec.text(&["externalName"]),
         _ => "<none>",
     };
-    let selector: Vec<String> =
-        spec["selector"].as_object().into_iter().flatten().map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
+    let selector: Vec<String> = spec["selector"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
     [
         service.name().to_owned(),
         spec.text(&["type"]).to_owned(),
@@ -193,7 +199,9 @@ fn volume(volume: &Value, age: String) -> Vec<Value> {
 }
 
 fn event(event: &Value, now: Timestamp) -> Vec<Value> {
-    let since = |keys: &[&Value]| keys.iter().find(|value| value.is_string()).map_or_else(|| "<unknown>".to_owned(), |at| age::since(at, now));
+    let since = |keys: &[&Value]| {
+        keys.iter().find(|value| value.is_string()).map_or_else(|| "<unknown>".to_owned(), |at| age::since(at, now))
+    };
     let first = since(&[&event["firstTimestamp"], &event["eventTime"]]);
     let series = &event["series"]["lastObservedTime"];
     let last = since(&[series, &event["lastTimestamp"], &event["eventTime"]]);
@@ -226,12 +234,20 @@ fn storage_class(class: &Value, age: String) -> Vec<Value> {
     let is_default = class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";
     let name = if is_default { format!("{} (default)", class.name()) } else { class.name().to_owned() };
     let expands = class["allowVolumeExpansion"] == true;
-    vec![name.into(), class["provisioner"].clone(), class["reclaimPolicy"].clone(), class["volumeBindingMode"].clone(), expands.into(), age.into()]
+    vec![
+        name.into(),
+        class["provisioner"].clone(),
+        class["reclaimPolicy"].clone(),
+        class["volumeBindingMode"].clone(),
+        expands.into(),
+        age.into(),
+    ]
 }
 
 fn endpoint_slice(slice: &Value, age: String) -> Vec<Value> {
     let ports: Vec<String> = slice["ports"].as_array().into_iter().flatten().map(|port| port["port"].to_string()).collect();
-    let addresses = slice["endpoints"].as_array().into_iter().flatten().flat_map(|one| one["addresses"].as_array().into_iter().flatten());
+    let addresses =
+        slice["endpoints"].as_array().into_iter().flatten().flat_map(|one| one["addresses"].as_array().into_iter().flatten());
     let unset = |text: String| if text == "<none>" { "<unset>".to_owned() } else { text };
     [
         slice.name().to_owned(),

@@ -84,7 +84,9 @@ fn unquoted(text: &str) -> Option<&str> {
 }
 
 fn passes(item: &Value, filter: &str) -> bool {
-    let Some((operator, left, right)) = ["==", "!="].iter().find_map(|operator| filter.split_once(operator).map(|(left, right)| (*operator, left, right))) else {
+    let Some((operator, left, right)) =
+        ["==", "!="].iter().find_map(|operator| filter.split_once(operator).map(|(left, right)| (*operator, left, right)))
+    else {
         return !find(item, filter.trim().trim_start_matches('@')).is_empty();
     };
     let right = right.trim();

@@ -46,7 +46,11 @@ fn word(pod: &Value, statuses: &[Value]) -> String {
         }
     }
     if word == "Completed" && any_running {
-        let ready = pod["status"]["conditions"].as_array().into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True");
+        let ready = pod["status"]["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|one| one["type"] == "Ready" && one["status"] == "True");
         word = if ready { "Running" } else { "NotReady" }.to_owned();
     }
     if pod.is_deleting() {
