@@ -103,7 +103,9 @@ impl Cluster {
         let waiting: Vec<(String, String)> = objects
             .pods
             .iter()
-            .filter(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none())
+            .filter(|pod| {
+                pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none()
+            })
             .map(|pod| (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default()))
             .collect();
         for (namespace, name) in waiting {
@@ -187,7 +189,8 @@ impl Cluster {
             Change::Volume(volume) => drop(kubernetes.update(volume.as_ref())),
             Change::VolumeStatus(volume) => drop(kubernetes.update_status(volume.as_ref())),
             Change::DeleteVolume { name, uid } => {
-                let same = kubernetes.get::<PersistentVolume>("", &name).is_ok_and(|volume| uid.is_none() || volume.metadata.uid == uid);
+                let same =
+                    kubernetes.get::<PersistentVolume>("", &name).is_ok_and(|volume| uid.is_none() || volume.metadata.uid == uid);
                 if same {
                     kubernetes.delete::<PersistentVolume>("", &name, None).ok();
                 }

@@ -34,7 +34,13 @@ fn belongs_to(pod: &Pod, namespace: &str, cluster: &str) -> bool {
 }
 
 fn process(pod: &Pod, now: Timestamp) -> Option<Value> {
-    let ready = pod.status.as_ref()?.conditions.as_ref()?.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
+    let ready = pod
+        .status
+        .as_ref()?
+        .conditions
+        .as_ref()?
+        .iter()
+        .find(|condition| condition.type_ == "Ready" && condition.status == "True")?;
     let labels = pod.metadata.labels.as_ref()?;
     let address = pod.status.as_ref()?.pod_ip.as_ref()?;
     let since = ready.last_transition_time.as_ref().map_or(now, |time| time.0);

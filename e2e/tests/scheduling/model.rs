@@ -36,11 +36,20 @@ fn decide(pod: &Pod, objects: &Objects) -> (Placement, Vec<Binding>) {
         .with_services(&objects.services)
         .with_pods(&objects.pods);
     let placement = scheduler::place(pod, &view);
+    assert_no_dice(pod, &view);
     let bindings = match &placement {
         Placement::On(node) => scheduler::bindings(pod, node, &view),
         Placement::Unschedulable { .. } => Vec::new(),
     };
     (placement, bindings)
+}
+
+/// Among equally good nodes the real scheduler throws dice, so a case with a tie would prove nothing.
+fn assert_no_dice(pod: &Pod, view: &ClusterView<'_>) {
+    let scores = scheduler::scores(pod, view);
+    let best = scores.values().max();
+    let tied: Vec<_> = scores.iter().filter(|(_, score)| Some(*score) == best).collect();
+    assert!(tied.len() <= 1, "pod {:?} could go to any of {tied:?}", pod.metadata.name);
 }
 
 /// What the scheduler and the volume controller write before the pod is bound.

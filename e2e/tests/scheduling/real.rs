@@ -2,6 +2,7 @@
 //!
 //! Nodes belong to no namespace, so one case at a time has the control plane: it brings its nodes and takes them away again.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
@@ -49,14 +50,7 @@ pub async fn run(client: &Client, case: &Case, namespace: &str) -> Vec<Outcome> 
 async fn set_up(client: &Client, objects: &Objects, namespace: &str) {
     create_all(&Api::<Namespace>::all(client.clone()), &objects.namespaces).await;
     create_all(&Api::<StorageClass>::all(client.clone()), &objects.classes).await;
-    create_all(&Api::<PersistentVolume>::all(client.clone()), &objects.volumes).await;
-    let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace);
-    for claim in &objects.claims {
-        // The annotation says that a controller has bound it; here a real one does.
-        let mut claim = claim.clone();
-        claim.metadata.annotations = None;
-        create(&claims, &claim).await;
-    }
+    create_volumes(client, objects, namespace).await;
     create_all(&Api::<Service>::namespaced(client.clone(), namespace), &objects.services).await;
     create_all(&Api::<Node>::all(client.clone()), &objects.nodes).await;
     settle(client, objects, namespace).await;
@@ -65,6 +59,30 @@ async fn set_up(client: &Client, objects: &Objects, namespace: &str) {
     }
     for pod in &objects.pods {
         create(&Api::namespaced(client.clone(), &pod.namespace().unwrap()), pod).await;
+    }
+}
+
+/// Claims first, then the volumes that are bound to them, by uid; so nobody has to find them for each other, which takes seconds.
+async fn create_volumes(client: &Client, objects: &Objects, namespace: &str) {
+    let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace);
+    let volumes = Api::<PersistentVolume>::all(client.clone());
+    let mut uids = BTreeMap::new();
+    for claim in &objects.claims {
+        // A claim that says it is bound before its volume exists would be taken for lost.
+        let unbound =
+            PersistentVolumeClaim { metadata: ObjectMeta { annotations: None, ..claim.metadata.clone() }, ..claim.clone() };
+        uids.insert(claim.name_any(), create(&claims, &unbound).await.uid());
+    }
+    for volume in &objects.volumes {
+        let mut volume = volume.clone();
+        if let Some(reference) = volume.spec.as_mut().and_then(|spec| spec.claim_ref.as_mut()) {
+            reference.uid = uids[reference.name.as_deref().unwrap()].clone();
+        }
+        create(&volumes, &volume).await;
+    }
+    for claim in objects.claims.iter().filter(|claim| !claim.annotations().is_empty()) {
+        let bound = json!({"metadata": {"annotations": claim.annotations()}});
+        claims.patch(&claim.name_any(), &PatchParams::default(), &Patch::Merge(&bound)).await.unwrap();
     }
 }
 
@@ -211,13 +229,13 @@ where
     }
 }
 
-async fn create<T>(api: &Api<T>, object: &T)
+async fn create<T>(api: &Api<T>, object: &T) -> T
 where
     T: Clone + Debug + DeserializeOwned + Resource + Serialize,
 {
     let name = object.meta().name.as_deref().unwrap_or_default();
     let created = api.create(&PostParams::default(), object).await;
-    created.unwrap_or_else(|error| panic!("creating {name}: {error}"));
+    created.unwrap_or_else(|error| panic!("creating {name}: {error}"))
 }
 
 /// Deletes an object at once and waits until it is gone.

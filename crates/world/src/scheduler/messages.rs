@@ -92,12 +92,13 @@ impl fmt::Display for Reason {
 pub(super) const NO_NODES: &str = "no nodes available to schedule pods";
 
 /// What keeps a pod from every node, whichever.
-pub(super) fn nowhere(nodes: usize, why: &str, may_evict: bool) -> String {
-    let tail = preemption(nodes, &BTreeMap::from([(NOT_HELPFUL.to_owned(), nodes)]), may_evict);
-    format!("0/{nodes} nodes are available: {why}. {tail}")
+///
+/// The last two words are about resource claims, which the scheduler looks for although the pod has none.
+pub(super) fn nowhere(nodes: usize, why: &str) -> String {
+    format!("0/{nodes} nodes are available: {why}. not found")
 }
 
-/// Why each node was rejected, counted by reason.
+/// Why each node was rejected, counted by reason, and why freeing resource claims or evicting pods would not help.
 pub(super) fn rejected(rejections: &BTreeMap<&str, Vec<Reason>>, may_evict: bool) -> String {
     let nodes = rejections.len();
     let reasons = count(rejections.values().flatten().map(ToString::to_string));
@@ -113,9 +114,9 @@ const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 fn preemption(nodes: usize, reasons: &BTreeMap<String, usize>, may_evict: bool) -> String {
     if may_evict {
-        format!("preemption: 0/{nodes} nodes are available: {}.", histogram(reasons))
+        format!("no new claims to deallocate, preemption: 0/{nodes} nodes are available: {}.", histogram(reasons))
     } else {
-        "preemption: not eligible due to preemptionPolicy=Never.".to_owned()
+        "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.".to_owned()
     }
 }
 

@@ -62,7 +62,7 @@ pub fn place(pod: &Pod, view: &ClusterView<'_>) -> Placement {
     }
     let claims = match Claims::of(pod, view) {
         Ok(claims) => claims,
-        Err(why) => return unschedulable(messages::nowhere(view.nodes.len(), &why, may_evict(pod))),
+        Err(why) => return unschedulable(messages::nowhere(view.nodes.len(), &why)),
     };
     let (feasible, rejections) = filter(pod, &claims, view);
     match scoring::best(pod, &feasible, view) {

@@ -35,7 +35,8 @@ struct State {
 impl Faults {
     pub(crate) fn new(seed: u64, clock: Arc<SimulatedClock>) -> Self {
         let chance = Chance::new(seed, 1);
-        let state = State { chance, active: false, crashed: false, counts: BTreeMap::new(), operator_writes: 0, story: Vec::new() };
+        let state =
+            State { chance, active: false, crashed: false, counts: BTreeMap::new(), operator_writes: 0, story: Vec::new() };
         Self { state: Mutex::new(state), clock, changed: Notify::new(), crash: Notify::new() }
     }
 

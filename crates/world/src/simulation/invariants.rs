@@ -84,7 +84,8 @@ impl Invariants {
         let label = |metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta| {
             metadata.labels.as_ref().and_then(|labels| labels.get(labels::GROUP)).cloned()
         };
-        let made = pods.iter().filter_map(|pod| label(&pod.metadata)).chain(claims.iter().filter_map(|claim| label(&claim.metadata)));
+        let made =
+            pods.iter().filter_map(|pod| label(&pod.metadata)).chain(claims.iter().filter_map(|claim| label(&claim.metadata)));
         for group in made.collect::<BTreeSet<_>>() {
             self.demand(55, recorded.contains(&group), broken, || format!("{group} exists and was not recorded"));
         }
@@ -97,7 +98,8 @@ impl Invariants {
 
     /// 28: an operator that lost its leadership changes nothing: the epoch in the status never goes back.
     fn one_leadership_after_the_other(&mut self, cluster: &FoundationDBCluster, broken: &mut Vec<Violation>) {
-        let epoch = cluster.status.as_ref().and_then(|status| status.quorate.as_ref()).and_then(|quorate| quorate.epoch).unwrap_or(0);
+        let epoch =
+            cluster.status.as_ref().and_then(|status| status.quorate.as_ref()).and_then(|quorate| quorate.epoch).unwrap_or(0);
         let before = self.epoch;
         self.demand(28, epoch >= before, broken, || format!("the epoch went from {before} back to {epoch}"));
         self.epoch = epoch.max(before);

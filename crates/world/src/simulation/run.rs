@@ -76,7 +76,16 @@ impl World {
         kubernetes.intercept(Arc::clone(&faults) as Arc<_>);
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
         let cluster = Cluster::new(kubernetes, KubeletSettings { provisioners, ..KubeletSettings::default() });
-        Self { seed, chance: Chance::new(seed, 0), clock, cluster, faults, invariants: Invariants::default(), operators_started: 0, checked: 0 }
+        Self {
+            seed,
+            chance: Chance::new(seed, 0),
+            clock,
+            cluster,
+            faults,
+            invariants: Invariants::default(),
+            operators_started: 0,
+            checked: 0,
+        }
     }
 
     async fn run(mut self) -> Report {
@@ -84,7 +93,14 @@ impl World {
         scenery::build(&self.cluster.kubernetes).expect("the scenery is made of objects the API takes");
         let violation = self.live_through(started).await.err();
         let (story, faults) = self.faults.finish();
-        Report { seed: self.seed, violation, simulated: started.elapsed(), faults, invariants: self.invariants.checks().clone(), story }
+        Report {
+            seed: self.seed,
+            violation,
+            simulated: started.elapsed(),
+            faults,
+            invariants: self.invariants.checks().clone(),
+            story,
+        }
     }
 
     async fn live_through(&mut self, started: Instant) -> Result<(), Violation> {
@@ -133,7 +149,8 @@ impl World {
             if Instant::now() >= until && restart_at.is_none() {
                 return Ok(operator);
             }
-            let mut next = wake.map_or(until, |wake| self.instant_of(wake)).min(until.max(Instant::now() + Duration::from_millis(1)));
+            let mut next =
+                wake.map_or(until, |wake| self.instant_of(wake)).min(until.max(Instant::now() + Duration::from_millis(1)));
             if disturbed {
                 next = next.min(next_trouble);
             }
