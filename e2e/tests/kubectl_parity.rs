@@ -87,6 +87,7 @@ fn normalised(text: &str) -> String {
         (r#"resourceVersion: "\d+""#, "resourceVersion: VERSION"),
         (r"Resource Version: +\d+", "Resource Version: VERSION"),
         ("kube-api-access-[a-z0-9]{5}", "kube-api-access-SUFFIX"),
+        ("CLUSTER-IP +", "CLUSTER-IP "),
         (r"10\.96\.\d+\.\d+ *", "ADDRESS "),
         // The test's control plane has a shorter patience than a usual one.
         (r"tolerationSeconds: \d+", "tolerationSeconds: N"),

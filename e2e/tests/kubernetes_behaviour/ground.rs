@@ -76,7 +76,12 @@ impl Ground {
         let ground = Self { client: case.client.clone(), namespace: case.namespace.clone(), embedded: None };
         // The controllers furnish a namespace a moment after its creation.
         let account = ground.path("serviceaccounts/default");
-        ground.until("the namespace is furnished", || async { ground.get(&account).await.code == 200 }).await;
+        let bundle = ground.path("configmaps/kube-root-ca.crt");
+        ground
+            .until("the namespace is furnished", || async {
+                ground.get(&account).await.code == 200 && ground.get(&bundle).await.code == 200
+            })
+            .await;
         ground
     }
 

@@ -36,7 +36,7 @@ impl DeleteOptions {
             let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
             return Err(Status::invalid_options(
                 "DeleteOptions",
-                Cause::not_supported("propagationPolicy", &json!(policy), &supported),
+                &Cause::not_supported("propagationPolicy", &json!(policy), &supported),
             ));
         }
         Ok(Self {

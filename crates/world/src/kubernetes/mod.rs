@@ -189,9 +189,9 @@ fn intercepted(state: &mut State, call: &Call) -> Answer {
         name: call.name.clone(),
         subresource: call.subresource.clone(),
     };
-    let counted =
+    let name =
         if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
-    state.counts.add(info.verb, &counted);
+    state.counts.add(info.verb, &name);
     let interceptor = Arc::clone(&state.interceptor);
     let verdict = interceptor.before(&info);
     match verdict {
@@ -199,8 +199,8 @@ fn intercepted(state: &mut State, call: &Call) -> Answer {
         Verdict::Lose => return Answer::Never,
         _ => {}
     }
-    let stale = if let Verdict::Stale(revision) = verdict { Some(revision) } else { None };
-    let (answer, code) = match state.execute(call, stale) {
+    let as_of = if let Verdict::Stale(revision) = verdict { Some(revision) } else { None };
+    let (answer, code) = match state.execute(call, as_of) {
         Ok(reply) => shown(state, call, reply),
         Err(status) => (refused(&status), status.code),
     };

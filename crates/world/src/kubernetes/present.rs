@@ -59,7 +59,7 @@ pub(crate) fn object(form: Form, resource: &Resource, stored: &Value, now: Times
         Form::Metadata => metadata_only(stored),
         Form::Table(rows) => {
             let version = stored["metadata"]["resourceVersion"].clone();
-            table::table(resource, [stored], json!({"resourceVersion": version}), rows, now, true)
+            table::table(resource, [stored], &json!({"resourceVersion": version}), rows, now, true)
         }
     }
 }
@@ -83,22 +83,22 @@ pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metada
             let shown = items.iter().map(|item| metadata_only(item)).collect();
             listed("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned(), shown)
         }
-        Form::Table(rows) => table::table(resource, items.iter().map(AsRef::as_ref), metadata, rows, now, true),
+        Form::Table(rows) => table::table(resource, items.iter().map(AsRef::as_ref), &metadata, rows, now, true),
     }
 }
 
 /// The object of a watch event; a table says its columns only in the first.
-pub(crate) fn event_object(form: &Form, resource: &Resource, stored: &Value, now: Timestamp, first: bool) -> Value {
-    match *form {
+pub(crate) fn event_object(form: Form, resource: &Resource, stored: &Value, now: Timestamp, first: bool) -> Value {
+    match form {
         Form::Table(rows) => {
             let version = stored["metadata"]["resourceVersion"].clone();
-            table::table(resource, [stored], json!({"resourceVersion": version}), rows, now, first)
+            table::table(resource, [stored], &json!({"resourceVersion": version}), rows, now, first)
         }
         other => object(other, resource, stored, now),
     }
 }
 
-pub(crate) fn bookmark(form: &Form, object: Value) -> Value {
+pub(crate) fn bookmark(form: Form, object: Value) -> Value {
     match form {
         Form::Object => object,
         Form::Metadata => metadata_only(&object),

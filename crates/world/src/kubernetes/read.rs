@@ -101,7 +101,7 @@ impl State {
     fn check_list_options(&self, call: &Call, asked: Option<u64>) -> Result<(), Status> {
         let options = &call.options;
         let matching = options.text("resourceVersionMatch");
-        let forbidden = |field: &str, detail: &str| Err(Status::invalid_options("ListOptions", Cause::forbidden(field, detail)));
+        let forbidden = |field: &str, detail: &str| Err(Status::invalid_options("ListOptions", &Cause::forbidden(field, detail)));
         if !matching.is_empty() && asked.is_none() {
             return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
         }
@@ -124,7 +124,7 @@ impl State {
         let streams_list = options.is_true("sendInitialEvents");
         if streams_list && options.text("resourceVersionMatch") != "NotOlderThan" {
             let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            return Err(Status::invalid_options("ListOptions", Cause::forbidden("resourceVersionMatch", detail)));
+            return Err(Status::invalid_options("ListOptions", &Cause::forbidden("resourceVersionMatch", detail)));
         }
         let current = self.store.revision();
         let shows_all = streams_list || (asked == 0 && !options.has("sendInitialEvents"));
@@ -148,12 +148,11 @@ impl State {
             }
         } else if asked > 0 {
             let compacted = self.store.compacted();
-            match self.store.since(asked) {
-                Some(changes) => changes.for_each(|change| self.watchers.replay(watch.id, change, self.now)),
-                None => {
-                    let status = Status::expired(format!("too old resource version: {asked} ({compacted})"));
-                    self.watchers.fail(watch.id, &status);
-                }
+            if let Some(changes) = self.store.since(asked) {
+                changes.for_each(|change| self.watchers.replay(watch.id, change, self.now));
+            } else {
+                let status = Status::expired(format!("too old resource version: {asked} ({compacted})"));
+                self.watchers.fail(watch.id, &status);
             }
         }
         Ok(Outcome::Watch(watch).into())

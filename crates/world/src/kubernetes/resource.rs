@@ -180,7 +180,9 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn new() -> Self {
         let mut registry = Self { by_path: BTreeMap::new() };
-        BUILT_IN.iter().for_each(|one| registry.add(one.resource()));
+        for one in BUILT_IN {
+            registry.add(one.resource());
+        }
         registry
     }
 

@@ -61,16 +61,16 @@ impl State {
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let namespace = json!({"metadata": {"name": name}});
-            state.create_own("namespaces", "", namespace);
+            state.create_own("namespaces", "", &namespace);
         }
-        state.create_own("services", "default", kinds::service::of_the_api());
+        state.create_own("services", "default", &kinds::service::of_the_api());
         state
     }
 
     /// Creates an object that the server itself wants; if it is there already, that is as well.
-    pub(crate) fn create_own(&mut self, plural: &str, namespace: &str, object: Value) {
+    pub(crate) fn create_own(&mut self, plural: &str, namespace: &str, object: &Value) {
         let resource = self.registry.core(plural);
-        let call = Call::create(&resource, namespace, &object);
+        let call = Call::create(&resource, namespace, object);
         self.create(&call).ok();
     }
 
@@ -119,13 +119,13 @@ impl State {
 
     /// What the controllers of a real cluster put into every namespace.
     fn furnish_namespace(&mut self, name: &str) {
-        self.create_own("serviceaccounts", name, json!({"metadata": {"name": "default"}}));
+        self.create_own("serviceaccounts", name, &json!({"metadata": {"name": "default"}}));
         let annotation = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
         let bundle = json!({
             "metadata": {"name": "kube-root-ca.crt", "annotations": {"kubernetes.io/description": annotation}},
             "data": {"ca.crt": ""},
         });
-        self.create_own("configmaps", name, bundle);
+        self.create_own("configmaps", name, &bundle);
     }
 
     pub(crate) fn key(call: &Call) -> Key {

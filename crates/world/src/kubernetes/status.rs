@@ -13,7 +13,7 @@ pub struct Status {
     pub reason: &'static str,
     /// The sentence.
     pub message: String,
-    details: Option<Value>,
+    details: Option<Box<Value>>,
     /// After how many seconds the client should try again.
     pub(crate) retry_after: Option<u32>,
 }
@@ -109,7 +109,7 @@ impl Status {
             details["group"] = resource.group.clone().into();
         }
         details["kind"] = kind.into();
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -124,7 +124,7 @@ impl Status {
                 shown
             })
             .collect();
-        self.details.get_or_insert_with(|| json!({}))["causes"] = causes.into();
+        self.details.get_or_insert_with(|| Box::new(json!({})))["causes"] = causes.into();
         self
     }
 
@@ -139,7 +139,7 @@ impl Status {
 
     pub(crate) fn no_such_path() -> Self {
         let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
-        status.details = Some(json!({}));
+        status.details = Some(Box::new(json!({})));
         status
     }
 
@@ -172,10 +172,10 @@ impl Status {
     }
 
     /// The options of a request contradict each other.
-    pub(crate) fn invalid_options(kind: &str, cause: Cause) -> Self {
+    pub(crate) fn invalid_options(kind: &str, cause: &Cause) -> Self {
         let mut status = Self::new(422, "Invalid", format!("{kind}.meta.k8s.io \"\" is invalid: {}", cause.text()));
-        status.details = Some(json!({"group": "meta.k8s.io", "kind": kind}));
-        status.caused_by([&cause])
+        status.details = Some(Box::new(json!({"group": "meta.k8s.io", "kind": kind})));
+        status.caused_by([cause])
     }
 
     /// A replace without a version, of a kind that wants one.
@@ -224,7 +224,7 @@ impl Status {
 
     pub(crate) fn method_not_allowed() -> Self {
         let mut status = Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
-        status.details = Some(json!({}));
+        status.details = Some(Box::new(json!({})));
         status
     }
 
@@ -241,7 +241,7 @@ impl Status {
 
     pub(crate) fn unprocessable_patch() -> Self {
         let mut status = Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
-        status.details = Some(json!({}));
+        status.details = Some(Box::new(json!({})));
         status
     }
 
@@ -286,7 +286,7 @@ impl Status {
             object["reason"] = self.reason.into();
         }
         if let Some(details) = &self.details {
-            object["details"] = details.clone();
+            object["details"] = Value::clone(details);
         }
         object["code"] = self.code.into();
         object

@@ -120,10 +120,10 @@ impl Watchers {
 
     /// Tells one watcher of a change that was before it came.
     pub(crate) fn replay(&mut self, id: u64, change: &Change, now: jiff::Timestamp) {
-        if let Some(watcher) = self.watchers.get_mut(&id) {
-            if let Some((_, line)) = watcher.event(change, now) {
-                watcher.send(line);
-            }
+        if let Some(watcher) = self.watchers.get_mut(&id)
+            && let Some((_, line)) = watcher.event(change, now)
+        {
+            watcher.send(line);
         }
     }
 
@@ -135,7 +135,7 @@ impl Watchers {
             if initial {
                 object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
             }
-            let object = present::bookmark(&watcher.interest.form, object);
+            let object = present::bookmark(watcher.interest.form, object);
             watcher.send(line_of("BOOKMARK", &object));
         }
     }
@@ -210,9 +210,9 @@ impl Watcher {
         if !concerns {
             return None;
         }
-        let matched = change.before.as_deref().filter(|object| selector.matches(object));
-        let matches = change.after.as_deref().filter(|object| selector.matches(object));
-        let (kind, object) = match (matched, matches) {
+        let was_selected = change.before.as_deref().filter(|object| selector.matches(object));
+        let is_selected = change.after.as_deref().filter(|object| selector.matches(object));
+        let (kind, object) = match (was_selected, is_selected) {
             (None, None) => return None,
             (None, Some(after)) => ("ADDED", after.clone()),
             (Some(_), Some(after)) => ("MODIFIED", after.clone()),
@@ -228,7 +228,7 @@ impl Watcher {
 
     fn line(&mut self, kind: &str, object: &Value, now: jiff::Timestamp) -> Bytes {
         let first = !std::mem::replace(&mut self.told, true);
-        line_of(kind, &present::event_object(&self.interest.form, &self.interest.resource, object, now, first))
+        line_of(kind, &present::event_object(self.interest.form, &self.interest.resource, object, now, first))
     }
 
     fn send(&self, line: Bytes) {

@@ -33,7 +33,7 @@ impl Call {
 impl State {
     pub(crate) fn create(&mut self, call: &Call) -> Result<Reply, Status> {
         let resource = &call.resource;
-        let mut object = self.decoded(call, call.object()?)?;
+        let mut object = decoded(call, call.object()?)?;
         if resource.manners.create_only {
             return Ok(Outcome::Other { code: 201, body: kinds::review::answered(resource, object) }.into());
         }
@@ -62,7 +62,7 @@ impl State {
     }
 
     pub(crate) fn update(&mut self, call: &Call) -> Result<Reply, Status> {
-        let mut object = self.decoded(call, call.object()?)?;
+        let mut object = decoded(call, call.object()?)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         let named = object.name();
         if named.is_empty() {
@@ -81,7 +81,7 @@ impl State {
             let message = format!("the name of the object ({named}) does not match the name on the URL ({})", call.name);
             return Err(Status::bad_request(message));
         }
-        self.check_body_namespace(call, &mut object)?;
+        check_body_namespace(call, &mut object)?;
         let Some(old) = self.store.get(&Self::key(call)).cloned() else {
             if call.resource.manners.create_on_update && call.subresource.is_empty() {
                 return self.create(call);
@@ -99,7 +99,7 @@ impl State {
         let old = self.existing(call)?;
         let shown = present::versioned(&call.resource, &old);
         let patched = patch::apply(&call.resource, &call.content_type, &call.body, &shown)?;
-        let mut object = self.decoded(call, patched)?;
+        let mut object = decoded(call, patched)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         if object.name() != call.name {
             let message =
@@ -163,50 +163,9 @@ impl State {
         Ok(Reply { outcome: Outcome::Object { code: 200, resource: Arc::clone(resource), object }, warnings })
     }
 
-    /// The body as the kind that the path says, in the form that is stored.
-    fn decoded(&self, call: &Call, mut object: Value) -> Result<Value, Status> {
-        let resource = &call.resource;
-        if !object.is_object() {
-            return Err(Status::bad_request(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal non-object into Go value of type struct",
-            ));
-        }
-        let (api_version, kind) = (object.text(&["apiVersion"]).to_owned(), object.text(&["kind"]).to_owned());
-        let expected = resource.api_version();
-        if !kind.is_empty() && (kind != resource.kind || api_version != expected) {
-            let version = api_version.rsplit('/').next().unwrap_or_default();
-            let why = if api_version == expected {
-                format!("converting ({version}.{kind}) to (core.{}): unknown conversion", resource.kind)
-            } else {
-                format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"embedded\"")
-            };
-            return Err(Status::bad_request(format!(
-                "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
-                resource.kind
-            )));
-        }
-        object["apiVersion"] = expected.into();
-        object["kind"] = resource.kind.clone().into();
-        Ok(if resource.group == "events.k8s.io" { kinds::event::from_events_group(object) } else { object })
-    }
-
-    fn check_body_namespace(&self, call: &Call, object: &mut Value) -> Result<(), Status> {
-        if call.resource.namespaced {
-            if !object.namespace().is_empty() && object.namespace() != call.namespace {
-                return Err(Status::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request",
-                ));
-            }
-            object.metadata().insert("namespace".to_owned(), call.namespace.clone().into());
-        } else {
-            object.metadata().shift_remove("namespace");
-        }
-        Ok(())
-    }
-
     /// Name and namespace of a new object.
     fn place(&mut self, call: &Call, object: &mut Value) -> Result<(), Status> {
-        self.check_body_namespace(call, object)?;
+        check_body_namespace(call, object)?;
         if object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty() {
             let prefix: String = object.text(&["metadata", "generateName"]).chars().take(58).collect();
             let name = format!("{prefix}{}", self.ids.suffix());
@@ -242,12 +201,54 @@ impl State {
         if resource.manners.generation {
             metadata.insert("generation".to_owned(), 1.into());
         }
-        if resource.custom.is_some() && resource.has("status") {
-            if let Some(map) = object.as_object_mut() {
-                map.shift_remove("status");
-            }
+        if resource.custom.is_some()
+            && resource.has("status")
+            && let Some(map) = object.as_object_mut()
+        {
+            map.shift_remove("status");
         }
     }
+}
+
+/// The body as the kind that the path says, in the form that is stored.
+fn decoded(call: &Call, mut object: Value) -> Result<Value, Status> {
+    let resource = &call.resource;
+    if !object.is_object() {
+        return Err(Status::bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal non-object into Go value of type struct",
+        ));
+    }
+    let (api_version, kind) = (object.text(&["apiVersion"]).to_owned(), object.text(&["kind"]).to_owned());
+    let expected = resource.api_version();
+    if !kind.is_empty() && (kind != resource.kind || api_version != expected) {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        let why = if api_version == expected {
+            format!("converting ({version}.{kind}) to (core.{}): unknown conversion", resource.kind)
+        } else {
+            format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"embedded\"")
+        };
+        return Err(Status::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {}: {why}",
+            resource.kind
+        )));
+    }
+    object["apiVersion"] = expected.into();
+    object["kind"] = resource.kind.clone().into();
+    Ok(if resource.group == "events.k8s.io" { kinds::event::from_events_group(object) } else { object })
+}
+
+fn check_body_namespace(call: &Call, object: &mut Value) -> Result<(), Status> {
+    if call.resource.namespaced {
+        if !object.namespace().is_empty() && object.namespace() != call.namespace {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        object.metadata().insert("namespace".to_owned(), call.namespace.clone().into());
+    } else {
+        object.metadata().shift_remove("namespace");
+    }
+    Ok(())
 }
 
 /// A time as objects carry it.

@@ -12,7 +12,10 @@ use super::schema::counterpart;
 use crate::kubernetes::status::Cause;
 
 /// Reading a rule takes longer than evaluating it, and the same few are read with every write.
-static PROGRAMS: LazyLock<Mutex<BTreeMap<String, Result<Arc<Program>, String>>>> = LazyLock::new(Mutex::default);
+static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
+
+/// Rules by their text, with what is wrong with those that can't be read.
+type Programs = BTreeMap<String, Result<Arc<Program>, String>>;
 
 fn program(source: &str) -> Result<Arc<Program>, String> {
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);

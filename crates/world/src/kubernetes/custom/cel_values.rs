@@ -46,10 +46,9 @@ pub(super) fn convert(schema: &Value, value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
         Value::Bool(truth) => Cel::Bool(*truth),
-        Value::Number(number) => match (number.as_i64(), schema["type"].as_str()) {
-            (Some(whole), Some("number")) => Cel::Float(whole as f64),
-            (Some(whole), _) => Cel::Int(whole),
-            (None, _) => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) if schema["type"] != "number" => Cel::Int(whole),
+            _ => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
         Value::String(text) => text_value(schema["format"].as_str().unwrap_or_default(), text),
         Value::Array(items) => Cel::List(Arc::new(items.iter().map(|item| convert(&schema["items"], item)).collect())),

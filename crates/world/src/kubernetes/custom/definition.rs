@@ -16,8 +16,8 @@ pub(crate) fn complete(crd: &mut Value, now: Timestamp) {
     default_to(names, "listKind", format!("{kind}List"));
     let names = crd["spec"]["names"].clone();
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
-        if let Some(scale) = version["subresources"].get_mut("scale").filter(|scale| scale.is_object()) {
-            scale.as_object_mut().map(|scale| scale.retain(|_, path| !path.is_null()));
+        if let Some(scale) = version.pointer_mut("/subresources/scale").and_then(Value::as_object_mut) {
+            scale.retain(|_, path| !path.is_null());
         }
     }
     let stored: Vec<Value> = crd["spec"]["versions"]

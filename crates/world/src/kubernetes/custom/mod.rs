@@ -48,11 +48,10 @@ fn scale_fault(custom: &Custom, object: &Value) -> Option<Cause> {
     let path = custom.scale.as_ref()?["specReplicasPath"].as_str()?;
     let value = path.split('.').filter(|part| !part.is_empty()).fold(object, |value, key| &value[key]);
     match value {
-        Value::Null => None,
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
             Some(Cause::invalid(path, value, "should be a non-negative integer"))
         }
-        Value::Number(_) => None,
+        Value::Null | Value::Number(_) => None,
         other => {
             let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
             Some(Cause::invalid_shown(

@@ -49,10 +49,10 @@ fn check_text(schema: &Value, text: &str, path: &str, causes: &mut Vec<Cause>) {
     if let Some(minimum) = schema["minLength"].as_u64().filter(|minimum| length < *minimum) {
         causes.push(invalid(path, &text.into(), &format!("should be at least {minimum} chars long")));
     }
-    if let Some(pattern) = schema["pattern"].as_str() {
-        if !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text)) {
-            causes.push(invalid(path, &text.into(), &format!("should match '{pattern}'")));
-        }
+    if let Some(pattern) = schema["pattern"].as_str()
+        && !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
+    {
+        causes.push(invalid(path, &text.into(), &format!("should match '{pattern}'")));
     }
     let is_time = |text: &str| text.parse::<jiff::Timestamp>().is_ok();
     if schema["format"] == "date-time" && !is_time(text) {
@@ -63,17 +63,17 @@ fn check_text(schema: &Value, text: &str, path: &str, causes: &mut Vec<Cause>) {
 fn check_number(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
     let number = value.as_f64().unwrap_or(f64::NAN);
     let exclusive = |key: &str| schema[key] == true;
-    if let Some(maximum) = schema["maximum"].as_f64() {
-        if number > maximum || (exclusive("exclusiveMaximum") && number >= maximum) {
-            let or = if exclusive("exclusiveMaximum") { "" } else { " or equal to" };
-            causes.push(invalid(path, value, &format!("should be less than{or} {maximum}")));
-        }
+    if let Some(maximum) = schema["maximum"].as_f64()
+        && (number > maximum || (exclusive("exclusiveMaximum") && number >= maximum))
+    {
+        let or = if exclusive("exclusiveMaximum") { "" } else { " or equal to" };
+        causes.push(invalid(path, value, &format!("should be less than{or} {maximum}")));
     }
-    if let Some(minimum) = schema["minimum"].as_f64() {
-        if number < minimum || (exclusive("exclusiveMinimum") && number <= minimum) {
-            let or = if exclusive("exclusiveMinimum") { "" } else { " or equal to" };
-            causes.push(invalid(path, value, &format!("should be greater than{or} {minimum}")));
-        }
+    if let Some(minimum) = schema["minimum"].as_f64()
+        && (number < minimum || (exclusive("exclusiveMinimum") && number <= minimum))
+    {
+        let or = if exclusive("exclusiveMinimum") { "" } else { " or equal to" };
+        causes.push(invalid(path, value, &format!("should be greater than{or} {minimum}")));
     }
     let bits = match schema["format"].as_str() {
         Some("int32") => i64::from(i32::MIN)..=i64::from(i32::MAX),
@@ -168,7 +168,7 @@ fn check_combinations(schema: &Value, value: &Value, path: &str, causes: &mut Ve
     match passing("oneOf") {
         Some(0) => complain(format!("{quoted} must validate one and only one schema (oneOf). Found none valid")),
         Some(many) if many > 1 => {
-            complain(format!("{quoted} must validate one and only one schema (oneOf). Found {many} valid alternatives"))
+            complain(format!("{quoted} must validate one and only one schema (oneOf). Found {many} valid alternatives"));
         }
         _ => {}
     }

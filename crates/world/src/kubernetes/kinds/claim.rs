@@ -62,10 +62,10 @@ pub(super) fn faults(claim: &Value, old: Option<&Value>) -> Vec<Cause> {
     if is_binding {
         expected["volumeName"] = claim["spec"]["volumeName"].clone();
     }
-    if old["spec"].get("storageClassName").is_none() {
-        if let Some(class) = claim["spec"].get("storageClassName") {
-            expected["storageClassName"] = class.clone();
-        }
+    if old["spec"].get("storageClassName").is_none()
+        && let Some(class) = claim["spec"].get("storageClassName")
+    {
+        expected["storageClassName"] = class.clone();
     }
     if fixed(claim) != expected {
         let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";

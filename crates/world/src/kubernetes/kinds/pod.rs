@@ -35,9 +35,10 @@ pub(crate) fn prepare_create(state: &mut State, resource: &Resource, pod: &mut V
 /// The defaults that do not depend on the cluster.
 pub(crate) fn default(pod: &mut Value) {
     // These two are always written, also when nobody knows them.
-    for condition in pod["status"]["conditions"].as_array_mut().into_iter().flatten() {
+    let conditions = pod.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
         for time in ["lastProbeTime", "lastTransitionTime"] {
-            condition.as_object_mut().into_iter().for_each(|condition| drop(condition.entry(time).or_insert(Value::Null)));
+            condition.entry(time).or_insert(Value::Null);
         }
     }
     let spec = object_at(pod, "spec");

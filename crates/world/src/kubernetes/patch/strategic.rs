@@ -19,23 +19,23 @@ pub(super) fn apply(object: &Value, patch: &Value) -> Result<Value, Status> {
 
 fn merge_object(
     object: &Map<String, Value>,
-    patch: &Map<String, Value>,
+    changes: &Map<String, Value>,
     path: &mut Vec<String>,
 ) -> Result<Map<String, Value>, Status> {
-    match patch.get(DIRECTIVE).and_then(Value::as_str) {
+    match changes.get(DIRECTIVE).and_then(Value::as_str) {
         Some("delete") => return Ok(Map::new()),
         Some("replace") => {
-            let mut replaced = patch.clone();
+            let mut replaced = changes.clone();
             replaced.shift_remove(DIRECTIVE);
             return Ok(replaced);
         }
         _ => {}
     }
     let mut merged = object.clone();
-    if let Some(retained) = patch.get(RETAIN).and_then(Value::as_array) {
+    if let Some(retained) = changes.get(RETAIN).and_then(Value::as_array) {
         merged.retain(|key, _| retained.iter().any(|one| one == key));
     }
-    for (key, change) in patch {
+    for (key, change) in changes {
         if key == DIRECTIVE || key == RETAIN || key.starts_with(ORDER) {
             continue;
         }
@@ -46,7 +46,7 @@ fn merge_object(
             continue;
         }
         path.push(key.clone());
-        let order = patch.get(&format!("{ORDER}{key}")).and_then(Value::as_array);
+        let order = changes.get(&format!("{ORDER}{key}")).and_then(Value::as_array);
         let value = merge_value(merged.get(key), change, order, path)?;
         path.pop();
         match value {
@@ -55,8 +55,8 @@ fn merge_object(
         };
     }
     // An order may be given for a list that is otherwise unchanged.
-    for (key, order) in patch.iter().filter_map(|(key, order)| Some((key.strip_prefix(ORDER)?, order.as_array()?))) {
-        if patch.contains_key(key) {
+    for (key, order) in changes.iter().filter_map(|(key, order)| Some((key.strip_prefix(ORDER)?, order.as_array()?))) {
+        if changes.contains_key(key) {
             continue;
         }
         path.push(key.to_owned());
@@ -130,7 +130,7 @@ fn merge_list(before: &[Value], changes: &[Value], path: &mut Vec<String>) -> Re
 }
 
 /// Sorts items as the order says; those it does not name keep their place relative to their neighbours.
-fn put_in_order(items: &mut Vec<Value>, order: &[Value], list_type: ListType) {
+fn put_in_order(items: &mut [Value], order: &[Value], list_type: ListType) {
     let identity = |item: &Value| match list_type {
         ListType::Keyed(key) => item.get(key).cloned().unwrap_or(Value::Null),
         _ => item.clone(),
@@ -143,10 +143,10 @@ fn put_in_order(items: &mut Vec<Value>, order: &[Value], list_type: ListType) {
     named.sort_by_key(|item| rank(item));
     let mut named = named.into_iter();
     for slot in items.iter_mut() {
-        if rank(slot).is_some() {
-            if let Some(next) = named.next() {
-                *slot = next;
-            }
+        if rank(slot).is_some()
+            && let Some(next) = named.next()
+        {
+            *slot = next;
         }
     }
 }

@@ -52,7 +52,7 @@ impl Column {
 pub(crate) fn table<'a>(
     resource: &Resource,
     objects: impl IntoIterator<Item = &'a Value>,
-    metadata: Value,
+    metadata: &Value,
     rows: Rows,
     now: Timestamp,
     with_columns: bool,

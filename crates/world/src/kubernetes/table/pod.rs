@@ -51,7 +51,7 @@ fn word(pod: &Value, statuses: &[Value]) -> String {
             .into_iter()
             .flatten()
             .any(|one| one["type"] == "Ready" && one["status"] == "True");
-        word = if ready { "Running" } else { "NotReady" }.to_owned();
+        if ready { "Running" } else { "NotReady" }.clone_into(&mut word);
     }
     if pod.is_deleting() {
         let is_lost = pod.text(&["status", "reason"]) == "NodeLost";
