@@ -61,7 +61,7 @@ fn explained(cluster: &FoundationDBCluster) -> String {
 mod tests {
     use super::*;
 
-    fn cluster(status: serde_json::Value) -> FoundationDBCluster {
+    fn cluster(status: &serde_json::Value) -> FoundationDBCluster {
         let object = serde_json::json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "ns"}, "spec": {"version": "7.3.69"}, "status": status,
@@ -76,7 +76,7 @@ mod tests {
             "measured": "3", "threshold": "2", "since": "2026-01-02T03:04:05Z", "releasedBy": "asking for 3 again",
         }]}});
         assert_eq!(
-            explained(&cluster(status)),
+            explained(&cluster(&status)),
             "ns/sample\n  SurplusProcessGroups (log)\n    there are 3 process groups of class log, and 2 were asked for\n    \
              measured: 3, needed: 2\n    since: 2026-01-02T03:04:05Z\n    released by: asking for 3 again\n"
         );
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_cluster_nobody_looked_at_is_not_called_well() {
-        assert_eq!(explained(&cluster(serde_json::Value::Null)), "ns/sample\n  no operator has looked at it yet\n");
-        assert_eq!(explained(&cluster(serde_json::json!({}))), "ns/sample\n  nothing is held\n");
+        assert_eq!(explained(&cluster(&serde_json::Value::Null)), "ns/sample\n  no operator has looked at it yet\n");
+        assert_eq!(explained(&cluster(&serde_json::json!({}))), "ns/sample\n  nothing is held\n");
     }
 }
