@@ -149,16 +149,16 @@ impl Ground {
         self.send(Method::DELETE, path, "application/json", "application/json", Some(options)).await
     }
 
-    pub async fn merge(&self, path: &str, patch: Value) -> Answered {
-        self.send(Method::PATCH, path, "application/merge-patch+json", "application/json", Some(patch)).await
+    pub async fn merge(&self, path: &str, change: Value) -> Answered {
+        self.send(Method::PATCH, path, "application/merge-patch+json", "application/json", Some(change)).await
     }
 
-    pub async fn strategic(&self, path: &str, patch: Value) -> Answered {
-        self.send(Method::PATCH, path, "application/strategic-merge-patch+json", "application/json", Some(patch)).await
+    pub async fn strategic(&self, path: &str, change: Value) -> Answered {
+        self.send(Method::PATCH, path, "application/strategic-merge-patch+json", "application/json", Some(change)).await
     }
 
-    pub async fn json_patch(&self, path: &str, patch: Value) -> Answered {
-        self.send(Method::PATCH, path, "application/json-patch+json", "application/json", Some(patch)).await
+    pub async fn json_patch(&self, path: &str, change: Value) -> Answered {
+        self.send(Method::PATCH, path, "application/json-patch+json", "application/json", Some(change)).await
     }
 
     /// Watches a path and gives the events until `enough` of them came.
@@ -181,6 +181,7 @@ impl Ground {
 }
 
 /// A config map.
+#[allow(clippy::needless_pass_by_value, reason = "callers write the data where they call")]
 pub fn config_map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }

@@ -8,7 +8,7 @@ use crate::ground::{Ground, config_map, logset, pod};
 pub async fn a_json_patch_is_taken_whole_or_not_at_all(ground: Ground) {
     ground.post(&ground.path("configmaps"), config_map("one", json!({"a": "1", "b": "2"}))).await.ok();
     let path = ground.path("configmaps/one");
-    let patch = json!([
+    let change = json!([
         {"op": "test", "path": "/data/a", "value": "1"},
         {"op": "replace", "path": "/data/b", "value": "3"},
         {"op": "copy", "from": "/data/a", "path": "/data/d"},
@@ -16,7 +16,7 @@ pub async fn a_json_patch_is_taken_whole_or_not_at_all(ground: Ground) {
         {"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},
         {"op": "add", "path": "/metadata/labels/example.test~1x", "value": "z"},
     ]);
-    let patched = ground.json_patch(&path, patch).await.ok();
+    let patched = ground.json_patch(&path, change).await.ok();
     assert_eq!(patched["data"], json!({"b": "3", "d": "1", "e": "1"}));
     assert_eq!(patched["metadata"]["labels"], json!({"x": "y", "example.test/x": "z"}));
     for wrong in [
@@ -50,11 +50,11 @@ pub async fn a_strategic_patch_knows_its_lists(ground: Ground) {
     two["spec"]["containers"] = json!([{"name": "a", "image": "x:1"}, {"name": "b", "image": "y:1"}]);
     ground.post(&ground.path("pods"), two).await.ok();
     let path = ground.path("pods/one");
-    let patch = json!({
+    let change = json!({
         "metadata": {"$deleteFromPrimitiveList/finalizers": ["example.test/a"], "labels": {"app": null, "new": "yes"}},
         "spec": {"$setElementOrder/containers": [{"name": "a"}, {"name": "b"}], "containers": [{"name": "b", "image": "y:2"}]},
     });
-    let patched = ground.strategic(&path, patch).await.ok();
+    let patched = ground.strategic(&path, change).await.ok();
     assert_eq!(patched["metadata"]["finalizers"], json!(["example.test/b"]));
     assert_eq!(patched["metadata"]["labels"], json!({"new": "yes"}));
     let images: Vec<_> = patched["spec"]["containers"].as_array().unwrap().iter().map(|one| one["image"].clone()).collect();

@@ -60,7 +60,7 @@ pub async fn a_list_comes_in_pages(ground: Ground) {
         let page = ground.get(&ground.path(&query)).await.ok();
         assert_eq!(version(&page), version(&first));
         seen += names(&page).len();
-        token = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+        page["metadata"]["continue"].as_str().unwrap_or_default().clone_into(&mut token);
     }
     assert_eq!(seen, 5);
     let first = ground.get(&ground.path("configmaps?limit=3")).await.ok();

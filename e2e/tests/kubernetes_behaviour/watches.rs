@@ -48,7 +48,7 @@ pub async fn a_list_can_be_streamed(ground: Ground) {
 }
 
 pub async fn history_that_is_forgotten_is_gone(ground: Ground) {
-    // A real server forgets after minutes; what it says then is recorded here, and the embedded one is made to forget.
+    // A real server forgets after minutes, and not on demand; so this is shown on the embedded one only.
     let Some(kubernetes) = ground.embedded_api() else { return };
     let start = ground.post(&ground.path("configmaps"), config_map("a", json!({}))).await.ok();
     ground.merge(&ground.path("configmaps/a"), json!({"data": {"x": "y"}})).await.ok();

@@ -65,8 +65,8 @@ pub async fn an_old_version_is_refused(ground: Ground) {
     let message = "Operation cannot be fulfilled on configmaps \"one\": the object has been modified; please apply your changes to the latest version and try again";
     assert_eq!(refused.refusal(), (409, "Conflict", message));
     assert_eq!(refused.body["details"], json!({"name": "one", "kind": "configmaps"}));
-    let patch = json!({"metadata": {"resourceVersion": version(&old)}, "data": {"a": "3"}});
-    assert_eq!(ground.merge(&path, patch).await.refusal(), (409, "Conflict", message));
+    let change = json!({"metadata": {"resourceVersion": version(&old)}, "data": {"a": "3"}});
+    assert_eq!(ground.merge(&path, change).await.refusal(), (409, "Conflict", message));
     let mut other = old;
     other["metadata"]["uid"] = json!("00000000-0000-4000-8000-000000000000");
     other["metadata"]["resourceVersion"] = json!("");

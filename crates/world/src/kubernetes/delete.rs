@@ -83,7 +83,7 @@ impl State {
             self.delete_object(&one, object, &options)?;
         }
         let metadata = json!({"resourceVersion": self.store.revision().to_string()});
-        let body = present::list(present::Form::Object, &call.resource, &matching, metadata, self.now);
+        let body = present::list(present::Form::Object, &call.resource, &matching, &metadata, self.now);
         Ok(Outcome::Other { code: 200, body }.into())
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn object(form: Form, resource: &Resource, stored: &Value, now: Times
     }
 }
 
-pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: Value, now: Timestamp) -> Value {
+pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: &Value, now: Timestamp) -> Value {
     let listed = |kind: String, api_version: String, items: Vec<Value>| json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items});
     match form {
         Form::Object => {
@@ -83,7 +83,7 @@ pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metada
             let shown = items.iter().map(|item| metadata_only(item)).collect();
             listed("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned(), shown)
         }
-        Form::Table(rows) => table::table(resource, items.iter().map(AsRef::as_ref), &metadata, rows, now, true),
+        Form::Table(rows) => table::table(resource, items.iter().map(AsRef::as_ref), metadata, rows, now, true),
     }
 }
 

@@ -94,7 +94,7 @@ impl State {
             }
         }
         let items: Vec<_> = page.into_iter().map(|(_, object)| object).collect();
-        let body = present::list(call.form, &call.resource, &items, metadata, self.now);
+        let body = present::list(call.form, &call.resource, &items, &metadata, self.now);
         Ok(Outcome::Other { code: 200, body }.into())
     }
 
