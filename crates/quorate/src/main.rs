@@ -5,6 +5,7 @@ mod crds;
 mod explain;
 mod playground;
 mod run;
+mod simulate;
 mod status;
 
 use std::process::ExitCode;
@@ -30,7 +31,9 @@ enum Command {
     /// Print both CRDs as YAML.
     Crds,
     /// Try Quorate in an embedded world, with nothing installed.
-    Playground,
+    Playground(playground::Play),
+    /// Run the operator in simulated worlds, with virtual time and faults.
+    Simulate(simulate::Simulate),
 }
 
 fn main() -> ExitCode {
@@ -39,7 +42,8 @@ fn main() -> ExitCode {
         Command::Status(which) => status::print(&which),
         Command::Explain(which) => explain::print(&which),
         Command::Crds => return crds::print(),
-        Command::Playground => return playground::run(),
+        Command::Playground(play) => play.run(),
+        Command::Simulate(simulate) => simulate.run(),
     };
     done.unwrap_or_else(|error| {
         eprintln!("quorate: {error:#}");

@@ -4,14 +4,19 @@
 //! The last two are pure: they read a [`ClusterView`] and answer with values.
 
 mod cluster;
+mod databases;
 mod foundationdb;
 pub mod kubelet;
 pub mod kubernetes;
+mod playground;
 mod quantity;
+mod scenery;
 pub mod scheduler;
 pub mod simulation;
 mod view;
 
 pub use cluster::Cluster;
+pub use databases::ModelDatabases;
+pub use playground::Playground;
 pub use quantity::Amount;
 pub use view::ClusterView;

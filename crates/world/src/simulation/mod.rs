@@ -2,11 +2,9 @@
 
 mod chance;
 mod clock;
-mod database;
 mod faults;
 mod invariants;
 mod run;
-mod scenery;
 
 pub use clock::SimulatedClock;
 pub use invariants::Violation;

@@ -14,13 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::chance::Chance;
 use super::clock::SimulatedClock;
-use super::database::SimulatedDatabases;
 use super::faults::{Faults, OPERATOR};
 use super::invariants::{Invariants, Violation};
-use super::scenery::{self, CLUSTER, NAMESPACE, NODES};
-use crate::Cluster;
 use crate::kubelet::{Fault, KubeletSettings, Reach, Window};
 use crate::kubernetes::Kubernetes;
+use crate::scenery::{self, CLUSTER, NAMESPACE, NODES};
+use crate::{Cluster, ModelDatabases};
 
 /// For how long things go wrong.
 const DISTURBED: Duration = Duration::from_secs(900);
@@ -198,7 +197,8 @@ impl World {
         let identity = format!("operator-{}", self.operators_started);
         self.faults.tell(format!("{identity} starts"));
         let kubernetes = &self.cluster.kubernetes;
-        let databases = SimulatedDatabases { kubernetes: kubernetes.clone(), clock: Arc::clone(&self.clock) };
+        let time = Arc::clone(&self.clock);
+        let databases = ModelDatabases::new(kubernetes.clone(), move || time.true_now());
         let settings = Settings { namespace: None, rounds_at_once: 4, lease: LeaseSettings::new(NAMESPACE, "quorate", identity) };
         let clock = Arc::clone(&self.clock);
         let operator = Operator::new(kubernetes.client_of(OPERATOR, NAMESPACE), clock, Arc::new(databases), settings);

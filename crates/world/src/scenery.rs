@@ -1,4 +1,4 @@
-//! What a simulated world begins with: our CRDs, six nodes in three zones, a class of disks, and a small cluster.
+//! What a world begins with: our CRDs, six nodes in three zones, a class of disks, and a small cluster.
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,90 @@
+//! The world in real time, with its API on a loopback port: six nodes in three zones, the operator, and a small cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use quorate_operator::{Clock, LeaseSettings, Operator, Settings, Shown, SystemClock};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::kubelet::{KubeletSettings, Reach};
+use crate::kubernetes::{Kubernetes, serve};
+use crate::scenery::{self, NAMESPACE};
+use crate::{Cluster, ModelDatabases};
+
+/// How often the world looks whether somebody did something.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// A running playground; it ends when it is dropped.
+pub struct Playground {
+    /// Where the API listens.
+    pub address: std::net::SocketAddr,
+    /// What the operator shows of itself.
+    pub shown: Arc<Shown>,
+    kubernetes: Kubernetes,
+    _tasks: JoinSet<()>,
+}
+
+impl Playground {
+    /// Starts it on a free loopback port.
+    pub async fn start() -> Result<Self> {
+        let kubernetes = Kubernetes::new(|| SystemClock.now());
+        scenery::build(&kubernetes).map_err(|status| anyhow::anyhow!("building the playground: {status:?}"))?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("looking for a free loopback port")?;
+        let address = listener.local_addr().context("reading the port")?;
+        let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
+        let cluster = Cluster::new(kubernetes.clone(), KubeletSettings { provisioners, ..KubeletSettings::default() });
+        let databases = ModelDatabases::new(kubernetes.clone(), || SystemClock.now());
+        let settings =
+            Settings { namespace: None, rounds_at_once: 4, lease: LeaseSettings::new(NAMESPACE, "quorate", "playground") };
+        let client = kubernetes.client_of("operator", NAMESPACE);
+        let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(databases), settings);
+        let shown = operator.shown();
+        let mut tasks = JoinSet::new();
+        let api = kubernetes.clone();
+        tasks.spawn(async move {
+            // It serves until the playground ends.
+            let _ = serve(listener, api).await;
+        });
+        tasks.spawn(live(cluster));
+        tasks.spawn(operator.run(CancellationToken::new()));
+        Ok(Self { address, shown, kubernetes, _tasks: tasks })
+    }
+
+    /// How many pods are ready, of how many.
+    pub fn ready_pods(&self) -> (usize, usize) {
+        let pods: Vec<k8s_openapi::api::core::v1::Pod> = self.kubernetes.list("").unwrap_or_default();
+        let is_ready = |pod: &&k8s_openapi::api::core::v1::Pod| {
+            let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+            conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        };
+        (pods.iter().filter(is_ready).count(), pods.len())
+    }
+
+    /// A kubeconfig for kubectl.
+    pub fn kubeconfig(&self) -> String {
+        serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "playground",
+            "clusters": [{"name": "playground", "cluster": {"server": format!("http://{}", self.address)}}],
+            "contexts": [{"name": "playground", "context": {"cluster": "playground", "namespace": NAMESPACE}}],
+        })
+        .to_string()
+    }
+}
+
+/// Controllers, scheduler and kubelets work when something was written, and when their time has come.
+async fn live(cluster: Cluster) {
+    let (mut seen, mut wake): (u64, Option<Timestamp>) = (0, None);
+    loop {
+        let now = SystemClock.now();
+        if cluster.kubernetes.revision() != seen || wake.is_some_and(|wake| wake <= now) {
+            wake = cluster.settle(now);
+            seen = cluster.kubernetes.revision();
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
