@@ -171,13 +171,13 @@ async fn recorded_client(user: &str) -> (Client, Arc<Mutex<BTreeSet<String>>>) {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     config.default_retry = false;
     config.auth_info.impersonate = Some(user.to_owned());
-    let used: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let recorder = Arc::clone(&used);
+    let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let recorder = Arc::clone(&asked);
     let record = move |request: http::Request<Body>| {
         recorder.lock().unwrap().insert(asked_for(request.method().as_str(), request.uri()));
         request
     };
-    (ClientBuilder::try_from(config).unwrap().with_layer(&MapRequestLayer::new(record)).build(), used)
+    (ClientBuilder::try_from(config).unwrap().with_layer(&MapRequestLayer::new(record)).build(), asked)
 }
 
 fn asked_for(method: &str, uri: &http::Uri) -> String {
