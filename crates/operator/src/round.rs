@@ -198,11 +198,7 @@ impl Hands {
                     resource_version: Some(guard.resource_version.clone()),
                 });
                 let params = DeleteParams { preconditions, ..DeleteParams::default() };
-                match self.call("delete-pod", pods.delete(name, &params)).await {
-                    Ok(_) => {}
-                    Err(Stopped::Failed(why)) => return Err(Stopped::Failed(why)),
-                    Err(stopped) => return Err(stopped),
-                }
+                self.call("delete-pod", pods.delete(name, &params)).await?;
             }
         }
         Ok(())
