@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use quorate_quorum::budget::Budget;
-use quorate_quorum::{Epoch, Hold, Journal, Notice, Severity, Snapshot, Step, Wake};
+use quorate_quorum::{Epoch, Gate, Hold, Journal, Notice, Severity, Snapshot, Step, Wake};
 use serde::Serialize;
 
 use crate::facts::{Desired, KubeFacts};
@@ -107,7 +107,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
 /// A cluster that is not to be touched at all.
 fn left_alone(seen: &ClusterSnapshot) -> Option<Hold> {
     let Desired { name, deleting, skip, .. } = &seen.desired;
-    if seen.kube.recorded.epoch > seen.epoch {
+    if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= seen.epoch) {
         let sentence = "another operator has taken over, so this one changes nothing";
         let hold = Hold::new(reasons::NOT_LEADING, name, sentence, "nothing to do; the other one goes on");
         return Some(hold.compared(format!("epoch {}", seen.epoch.0), format!("epoch {}", seen.kube.recorded.epoch.0)));
@@ -121,7 +121,8 @@ fn left_alone(seen: &ClusterSnapshot) -> Option<Hold> {
             "nothing; create the object again to use the volumes again",
         ));
     }
-    skip.then(|| Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false"))
+    (!Gate::Skip.passes(!skip))
+        .then(|| Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false"))
 }
 
 impl<'a> Draft<'a> {

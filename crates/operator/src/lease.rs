@@ -12,7 +12,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use quorate_quorum::Epoch;
+use quorate_quorum::{Epoch, Gate};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -113,7 +113,7 @@ impl LeaseKeeper {
                 Err(_) => warn!("the API server did not answer about the lease in time"),
             }
             let overdue = self.renewed.is_some_and(|renewed| renewed.elapsed() >= self.settings.renew_deadline);
-            if overdue {
+            if !Gate::StopsWhenNotLeading.passes(!overdue) {
                 warn!("the lease could not be renewed for {} s; stopping all effects", self.settings.renew_deadline.as_secs());
                 self.epoch.send_replace(None);
                 return;
@@ -129,7 +129,10 @@ impl LeaseKeeper {
 
     async fn try_once(&mut self) -> Result<(), kube::Error> {
         let Some(lease) = self.leases.get_opt(&self.settings.name).await? else {
-            let created = self.leases.create(&PostParams::default(), &self.lease(None, 1)).await?;
+            // Whoever led before goes on under a new number; the old one may be known to somebody else by now.
+            let led = self.epoch.borrow().map_or(0, |epoch| epoch.0).max(self.at_least.load(Ordering::Relaxed) - 1);
+            let transitions = i32::try_from(led + 1).unwrap_or(i32::MAX);
+            let created = self.leases.create(&PostParams::default(), &self.lease(None, transitions)).await?;
             self.lead(&created);
             return Ok(());
         };
@@ -142,7 +145,7 @@ impl LeaseKeeper {
             self.lead(&renewed);
             return Ok(());
         }
-        if self.renewed.is_some() {
+        if !Gate::StopsWhenNotLeading.passes(self.renewed.is_none()) {
             warn!(holder = spec.holder_identity.as_deref().unwrap_or("nobody"), "the lease was taken over; stopping all effects");
             self.renewed = Some(Instant::now() - self.settings.renew_deadline);
             self.epoch.send_replace(None);

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolumeClaim, Pod};
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
 use quorate_foundationdb::{DatabaseReport, Desired, KubeFacts, decide};
-use quorate_quorum::{Effect, Epoch, Notice, Severity, Sighting};
+use quorate_quorum::{Effect, Epoch, Gate, Notice, Severity, Sighting};
 use tokio::time::timeout;
 use tracing::{info, warn};
 
@@ -95,14 +95,16 @@ impl Hands {
         let seen = self.snapshot(known, &object, desired, epoch, sighting.clone());
         let decision = decide(&seen);
         let mut expected = Expected::default();
+        if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= epoch) {
+            // Somebody of a later leadership was here: nothing of ours is written, not even a status.
+            self.leadership.go_beyond(seen.kube.recorded.epoch);
+            return Outcome { sighting, decision: Some(decision), expected, failed: None };
+        }
         let failed = match self.carry_out(&object, &seen, &decision, &mut expected).await {
             Ok(()) | Err(Stopped::NotLeading) => None,
             Err(Stopped::Changed) => Some("the object changed while this was decided".to_owned()),
             Err(Stopped::Failed(why)) => Some(why),
         };
-        if seen.kube.recorded.epoch > epoch {
-            self.leadership.go_beyond(seen.kube.recorded.epoch);
-        }
         Outcome { sighting, decision: Some(decision), expected, failed }
     }
 
@@ -162,17 +164,35 @@ impl Hands {
             let mut written = object.clone();
             written.status = Some(shown);
             let clusters: Api<FoundationDBCluster> = Api::namespaced(self.client.clone(), &seen.desired.namespace);
+            if !Gate::RecordedFirst.stands() {
+                self.perform_all(seen, decision, expected).await?;
+            }
             self.check_leading(seen.epoch)?;
-            let (name, params) = (&seen.desired.name, PostParams::default());
-            self.call("status", clusters.replace_status(name, &params, &written)).await?;
+            let name = &seen.desired.name;
+            if Gate::StatusCompareAndSet.stands() {
+                self.call("status", clusters.replace_status(name, &PostParams::default(), &written)).await?;
+            } else {
+                let status = serde_json::json!({"status": written.status});
+                self.call("status", clusters.patch_status(name, &PatchParams::default(), &Patch::Merge(status))).await?;
+            }
             expected.object_was = Some(seen.desired.resource_version.clone());
         }
+        self.perform_all(seen, decision, expected).await?;
+        for notice in &decision.notices {
+            self.recorder.publish(&reference(object), notice).await;
+        }
+        Ok(())
+    }
+
+    async fn perform_all(
+        &self,
+        seen: &ClusterSnapshot,
+        decision: &ClusterDecision,
+        expected: &mut Expected,
+    ) -> Result<(), Stopped> {
         for step in &decision.steps {
             info!(cluster = seen.desired.name, why = step.why, "{}", described(step));
             self.perform(&seen.desired.namespace, step, expected).await?;
-        }
-        for notice in &decision.notices {
-            self.recorder.publish(&reference(object), notice).await;
         }
         Ok(())
     }
@@ -192,7 +212,7 @@ impl Hands {
             }
             Effect::TakesAway { action: TakesAway::Pod(name), permit: _ } => {
                 let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-                let guard = step.guard.object.as_ref();
+                let guard = step.guard.object.as_ref().filter(|_| Gate::DeleteGuard.stands());
                 let preconditions = guard.map(|guard| Preconditions {
                     uid: Some(guard.uid.clone()),
                     resource_version: Some(guard.resource_version.clone()),

@@ -3,7 +3,9 @@
 mod clusters;
 mod crds;
 mod explain;
+mod mutants;
 mod playground;
+mod replay;
 mod run;
 mod simulate;
 mod status;
@@ -34,6 +36,8 @@ enum Command {
     Playground(playground::Play),
     /// Run the operator in simulated worlds, with virtual time and faults.
     Simulate(simulate::Simulate),
+    /// Play a run again that broke something.
+    Replay(replay::Replay),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Command::Crds => return crds::print(),
         Command::Playground(play) => play.run(),
         Command::Simulate(simulate) => simulate.run(),
+        Command::Replay(replay) => replay.run(),
     };
     done.unwrap_or_else(|error| {
         eprintln!("quorate: {error:#}");

@@ -2,31 +2,47 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
-use quorate_world::simulation::{Report, simulate};
+use quorate_world::simulation::{Recording, Report, Scenario, Script, Violation, play, shrink};
 use serde::Serialize;
+
+/// A failing run is cut down in at most so many further runs.
+const RUNS_TO_SHRINK: usize = 300;
 
 /// Which worlds.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
-    /// How many worlds.
-    #[arg(long, default_value_t = 100)]
-    seeds: u64,
+    /// How many worlds; 100 if nothing is said, 200 per safety gate.
+    #[arg(long)]
+    pub(crate) seeds: Option<u64>,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
     /// Only this world.
     #[arg(long)]
     seed: Option<u64>,
+    /// What may go wrong.
+    #[arg(long, value_parser = Scenario::ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), default_value = Scenario::ALL[0].name)]
+    scenario: String,
     /// Tell what happened, line by line.
     #[arg(long)]
     trace: bool,
+    /// Run each world twice, and demand the same story to the byte.
+    #[arg(long)]
+    twice: bool,
+    /// Where a failing world leaves the file that `quorate replay` plays again.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    keep: PathBuf,
+    /// Take each safety gate away in turn, and see whether a world notices (only in builds with the feature `mutants`).
+    #[arg(long)]
+    mutants: bool,
     /// Print JSON.
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// All worlds together.
@@ -43,18 +59,24 @@ struct Summary {
 
 impl Simulate {
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        let (from, count) = self.seed.map_or((self.from, self.seeds), |seed| (seed, 1));
+        if self.mutants {
+            return crate::mutants::run(self);
+        }
+        let (from, count) = self.seed.map_or((self.from, self.seeds.unwrap_or(100)), |seed| (seed, 1));
         let mut summary = Summary::default();
         for seed in from..from + count {
-            let report = simulate(seed);
+            let script = Script::new(self.scenario(), seed);
+            let report = play(&script);
             if self.trace {
                 report.story.iter().for_each(|line| println!("{line}"));
             }
             if let Some(violation) = &report.violation {
-                eprintln!("seed {seed} broke invariant {}: {}", violation.invariant, violation.what);
-                eprintln!("  see its story: quorate simulate --seed {seed} --trace");
+                eprintln!("\nseed {seed} broke invariant {}: {}", violation.invariant, violation.what);
+                keep(&self.keep, &script, violation)?;
             }
-            summary.add(&report);
+            let differs = self.twice
+                && first_difference(&report.story, &play(&script).story).inspect(|at| tell_difference(seed, at)).is_some();
+            summary.add(&report, differs);
             progress(summary.seeds, count, summary.violations);
         }
         summary.cpu_seconds = cpu_seconds();
@@ -65,12 +87,42 @@ impl Simulate {
         }
         Ok(if summary.violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+
+    pub(crate) fn scenario(&self) -> &'static Scenario {
+        // The command line takes no other names.
+        Scenario::named(&self.scenario).unwrap_or(&Scenario::ALL[0])
+    }
+}
+
+/// Cuts a failing run down and leaves it as a file.
+fn keep(folder: &Path, script: &Script, violation: &Violation) -> Result<()> {
+    let shrunk = shrink(script, violation, RUNS_TO_SHRINK);
+    let violation = shrunk.report.violation.clone().unwrap_or_else(|| violation.clone());
+    let recording = Recording { quorate: env!("CARGO_PKG_VERSION").to_owned(), violation, script: shrunk.script };
+    let file = folder.join(format!("quorate-{}-{}.json", script.scenario, script.seed));
+    let text = serde_json::to_string_pretty(&recording)?;
+    std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+    let (left, runs) = (recording.script.disturbances.len(), shrunk.runs);
+    eprintln!("  {left} of {} disturbances are needed for it (found in {runs} runs)", script.disturbances.len());
+    eprintln!("  play it again: quorate replay {}", file.display());
+    Ok(())
+}
+
+/// Where two stories part.
+fn first_difference(one: &[String], other: &[String]) -> Option<(String, String)> {
+    let longest = one.len().max(other.len());
+    let line = |story: &[String], at: usize| story.get(at).cloned().unwrap_or_else(|| "(it has ended)".to_owned());
+    (0..longest).map(|at| (line(one, at), line(other, at))).find(|(one, other)| one != other)
+}
+
+fn tell_difference(seed: u64, (one, other): &(String, String)) {
+    eprintln!("\nseed {seed} tells two stories:\n  {one}\n  {other}");
 }
 
 impl Summary {
-    fn add(&mut self, report: &Report) {
+    fn add(&mut self, report: &Report, differs: bool) {
         self.seeds += 1;
-        self.violations += u64::from(report.violation.is_some());
+        self.violations += u64::from(report.violation.is_some()) + u64::from(differs);
         self.simulated_seconds += report.simulated.as_secs();
         for (fault, count) in &report.faults {
             *self.faults.entry(fault).or_default() += count;
@@ -99,7 +151,7 @@ impl Summary {
     }
 }
 
-fn progress(done: u64, of: u64, violations: u64) {
+pub(crate) fn progress(done: u64, of: u64, violations: u64) {
     let mut out = std::io::stderr();
     if out.is_terminal() && of > 1 {
         let filled = usize::try_from(40 * done / of).unwrap_or(40);

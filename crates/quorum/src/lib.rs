@@ -8,6 +8,7 @@
 
 pub mod budget;
 mod decision;
+mod gate;
 mod hold;
 mod journal;
 mod snapshot;
@@ -15,6 +16,7 @@ mod step;
 
 pub use budget::Permit;
 pub use decision::{Decision, Notice, Severity, Wake};
+pub use gate::Gate;
 pub use hold::{Hold, Reason};
 pub use journal::{Journal, JournalEntry};
 pub use snapshot::{Epoch, Sighting, Snapshot};

@@ -1,116 +1,92 @@
 //! A cluster at work: the API, and what a real cluster's controllers, scheduler and kubelets would do to it by now.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{
-    Namespace, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition, Service,
-};
-use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::ClusterView;
 use crate::kubelet::{self, Change, KubeletSettings};
 use crate::kubernetes::Kubernetes;
+use crate::mirror::Mirror;
 use crate::scheduler::{self, Binding, Placement, SELECTED_NODE};
 
 /// A cluster whose controllers, scheduler and kubelets work whenever [`Cluster::settle`] is called.
 pub struct Cluster {
     /// Its API.
     pub kubernetes: Kubernetes,
-    settings: Mutex<KubeletSettings>,
-    read: Mutex<Option<(u64, Arc<Objects>)>>,
+    state: Mutex<State>,
 }
 
-/// All objects the models read, at one instant.
-struct Objects {
-    nodes: Vec<Node>,
-    pods: Vec<Pod>,
-    claims: Vec<PersistentVolumeClaim>,
-    volumes: Vec<PersistentVolume>,
-    classes: Vec<StorageClass>,
-    namespaces: Vec<Namespace>,
-    services: Vec<Service>,
-}
-
-impl Objects {
-    fn of(kubernetes: &Kubernetes) -> Self {
-        Self {
-            nodes: kubernetes.list("").unwrap_or_default(),
-            pods: kubernetes.list("").unwrap_or_default(),
-            claims: kubernetes.list("").unwrap_or_default(),
-            volumes: kubernetes.list("").unwrap_or_default(),
-            classes: kubernetes.list("").unwrap_or_default(),
-            namespaces: kubernetes.list("").unwrap_or_default(),
-            services: kubernetes.list("").unwrap_or_default(),
-        }
-    }
-
-    fn view(&self) -> ClusterView<'_> {
-        ClusterView::default()
-            .with_nodes(&self.nodes)
-            .with_pods(&self.pods)
-            .with_claims(&self.claims)
-            .with_volumes(&self.volumes)
-            .with_classes(&self.classes)
-            .with_namespaces(&self.namespaces)
-            .with_services(&self.services)
-    }
+struct State {
+    settings: KubeletSettings,
+    mirror: Mirror,
+    /// When somebody has to look again, as far as the last look could tell; unset if the settings were changed since.
+    settled: Option<Option<Timestamp>>,
 }
 
 impl Cluster {
     /// A cluster with these settings.
     pub fn new(kubernetes: Kubernetes, settings: KubeletSettings) -> Self {
-        Self { kubernetes, settings: Mutex::new(settings), read: Mutex::new(None) }
+        Self { kubernetes, state: Mutex::new(State { settings, mirror: Mirror::default(), settled: None }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes how kubelets behave, or what goes wrong.
     pub fn change_settings(&self, change: impl FnOnce(&mut KubeletSettings)) {
-        change(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut state = self.lock();
+        change(&mut state.settings);
+        state.settled = None;
+    }
+
+    /// Shows the objects as they are now.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&Mirror) -> T) -> T {
+        let mut state = self.lock();
+        // What is taken in here is not seen by the next `settle` as a change.
+        if state.mirror.refresh(&self.kubernetes) {
+            state.settled = None;
+        }
+        at(&state.mirror)
     }
 
     /// Lets everybody do what they would have done by now, and says when somebody has to look again.
     pub fn settle(&self, now: Timestamp) -> Option<Timestamp> {
-        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let State { settings, mirror, settled } = &mut *self.lock();
         loop {
+            let changed = mirror.refresh(&self.kubernetes);
+            if let Some(wake) = settled.filter(|wake| !changed && wake.is_none_or(|wake| now < wake)) {
+                return wake;
+            }
             self.kubernetes.collect_garbage();
             self.kubernetes.compute_budgets();
+            mirror.refresh(&self.kubernetes);
             let before = self.kubernetes.revision();
-            let objects = self.objects();
-            self.schedule(&objects, now);
-            let (changes, wake) = kubelet::next(now, &objects.view(), &settings);
+            self.schedule(mirror, now);
+            mirror.refresh(&self.kubernetes);
+            let (changes, wake) = kubelet::next(now, &mirror.view(), settings);
             for change in changes {
                 self.apply(change);
             }
             if self.kubernetes.revision() == before {
+                *settled = Some(wake);
                 return wake;
             }
         }
     }
 
-    /// All objects; read again only when something was written since.
-    fn objects(&self) -> Arc<Objects> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = self.kubernetes.revision();
-        match read.as_ref().filter(|(at, _)| *at == revision) {
-            Some((_, objects)) => Arc::clone(objects),
-            None => Arc::clone(&read.insert((revision, Arc::new(Objects::of(&self.kubernetes)))).1),
-        }
-    }
-
     /// Places every pod that waits for a node, one after the other, as the scheduler does.
-    fn schedule(&self, objects: &Objects, now: Timestamp) {
-        let waiting: Vec<(String, String)> = objects
-            .pods
-            .iter()
-            .filter(|pod| {
-                pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none()
-            })
-            .map(|pod| (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default()))
-            .collect();
+    fn schedule(&self, mirror: &mut Mirror, now: Timestamp) {
+        let is_waiting = |pod: &Pod| {
+            pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_none()) && pod.metadata.deletion_timestamp.is_none()
+        };
+        let waiting: Vec<(String, String)> =
+            mirror.pods.iter().filter(|(_, pod)| is_waiting(pod)).map(|(key, _)| key.clone()).collect();
         for (namespace, name) in waiting {
-            let objects = self.objects();
-            let view = objects.view();
+            mirror.refresh(&self.kubernetes);
+            let view = mirror.view();
             let Some(pod) = view.pods.get(&(namespace.as_str(), name.as_str())) else { continue };
             match scheduler::place(pod, &view) {
                 Placement::On(node) => {

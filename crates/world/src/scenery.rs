@@ -11,6 +11,9 @@ pub(crate) const CLUSTER: &str = "sample";
 /// The provisioner of disks that can be reached from everywhere.
 pub(crate) const PROVISIONER: &str = "simulated.example.org/network";
 
+/// The class of those disks.
+pub(crate) const CLASS: &str = "network";
+
 /// The names of the nodes.
 pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
@@ -23,7 +26,7 @@ pub(crate) fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
     }
     kubernetes.create_value(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
-        "metadata": {"name": "network", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
     }))?;
     kubernetes.create_value(json!({
@@ -32,7 +35,7 @@ pub(crate) fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
         "spec": {
             "version": "7.3.69",
             "processCounts": {"storage": 3, "log": 3, "stateless": 2},
-            "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "network"}}}},
+            "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },
     }))?;
     Ok(())

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
-use quorate_world::kubernetes::{Answer, CallInfo, Delivery, Interceptor, Kubernetes, Status, Verdict, WatchInfo};
+use quorate_world::kubernetes::{Answer, CallInfo, Delivery, Done, Interceptor, Kubernetes, Status, Verdict, WatchInfo};
 use serde_json::{Value, json};
 
 fn world() -> Kubernetes {
@@ -44,8 +44,8 @@ impl Interceptor for Faults {
         }
     }
 
-    fn after(&self, call: &CallInfo, code: u16) {
-        self.seen.lock().unwrap().push((call.verb.to_owned(), code));
+    fn after(&self, call: &CallInfo, done: &Done<'_>) {
+        self.seen.lock().unwrap().push((call.verb.to_owned(), done.code));
     }
 
     fn deliver(&self, _watch: &WatchInfo, _event: &str, _name: &str) -> Delivery {

@@ -1,6 +1,6 @@
 //! Pods: one for each process group. One that has ended is cleared away, and made again with its volume.
 
-use quorate_quorum::{Guard, Hold, JournalEntry, Step};
+use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Step};
 
 use super::{Adds, Draft, TakesAway};
 use crate::{GroupCondition, PodFacts, PodPhase, ProcessGroupId, objects, reasons};
@@ -12,11 +12,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let name = objects::pod_name(&draft.seen.desired, class, &id);
         match draft.seen.kube.pods.get(&name) {
             None => create(draft, &id),
-            Some(pod) if pod.owner.as_deref() != Some(&draft.seen.desired.uid) => draft.holds.push(not_ours(&id, &name)),
+            Some(pod) if !is_ours(draft, pod) => draft.holds.push(not_ours(&id, &name)),
             Some(pod) => look_after(draft, &id, &name, pod),
         }
         note_conditions(draft, &id, &name);
     }
+}
+
+fn is_ours(draft: &Draft<'_>, pod: &PodFacts) -> bool {
+    Gate::OnlyOurPods.passes(pod.owner.as_deref() == Some(&draft.seen.desired.uid))
 }
 
 fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Kubernetes;
 use super::object::Metadata;
 use super::present::{self, Form};
-use super::request::{Call, Options, Verb};
+use super::request::{Body, Call, Options, Verb};
 use super::resource::Resource;
 use super::state::{Outcome, Reply, State};
 use super::status::Status;
@@ -152,7 +152,7 @@ fn own_call(resource: Arc<Resource>, verb: Verb, namespace: &str, name: &str, su
         options: Options::default(),
         form: Form::Object,
         content_type: "application/json".to_owned(),
-        body: object.map(|object| object.to_string().into_bytes()).unwrap_or_default(),
+        body: object.map_or_else(Body::default, Body::Read),
     }
 }
 

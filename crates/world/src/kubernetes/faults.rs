@@ -2,6 +2,10 @@
 //!
 //! An interceptor is called while the API is locked, so it must not call the API.
 
+use std::time::Duration;
+
+use serde_json::Value;
+
 use super::status::Status;
 
 /// A call, as a fault injector sees it.
@@ -21,6 +25,17 @@ pub struct CallInfo {
     pub subresource: String,
 }
 
+/// How a call ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Done<'a> {
+    /// The HTTP status.
+    pub code: u16,
+    /// The object before.
+    pub before: Option<&'a Value>,
+    /// The object after.
+    pub after: Option<&'a Value>,
+}
+
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
@@ -34,6 +49,8 @@ pub enum Verdict {
     Silence,
     /// It is neither carried out nor answered.
     Lose,
+    /// It is carried out so much later, whether its sender still waits or not: a process that was paused, a packet that was held.
+    Late(Duration),
     /// A get or list is answered as things were at this revision: an API server that lags behind.
     Stale(u64),
 }
@@ -69,8 +86,8 @@ pub trait Interceptor: Send + Sync {
         Verdict::Pass
     }
 
-    /// After a call that was carried out, with the HTTP status it had.
-    fn after(&self, _call: &CallInfo, _code: u16) {}
+    /// After a call that was carried out.
+    fn after(&self, _call: &CallInfo, _done: &Done<'_>) {}
 
     /// Before an event (`ADDED`, `MODIFIED`, `DELETED`) about the object of this name is sent.
     fn deliver(&self, _watch: &WatchInfo, _event: &str, _name: &str) -> Delivery {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::object::Metadata;
 use super::present::Form;
-use super::request::{Call, Options, Verb};
+use super::request::{Body, Call, Options, Verb};
 use super::state::State;
 use super::store::Key;
 
@@ -162,7 +162,7 @@ impl State {
             options: Options::default(),
             form: Form::Object,
             content_type: String::new(),
-            body: vec![],
+            body: Body::default(),
         };
         let options = super::delete::DeleteOptions { policy: Some(policy.to_owned()), ..Default::default() };
         self.delete_object(&call, object, &options).is_ok()

@@ -1,7 +1,7 @@
 //! Identifiers that look random and are not: a run can be repeated.
 
 /// Makes uids, name suffixes and addresses from a counter.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ids {
     count: u64,
     services: u16,

@@ -49,7 +49,7 @@ use serde_json::Value;
 
 pub use self::http::serve;
 pub use direct::Object;
-pub use faults::{CallInfo, Delivery, Interceptor, NoFaults, Verdict, WatchInfo};
+pub use faults::{CallInfo, Delivery, Done, Interceptor, NoFaults, Verdict, WatchInfo};
 pub use resource::Resource;
 pub use service::Body;
 pub use status::Status;
@@ -69,6 +69,29 @@ struct Shared {
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
+/// An object that was written, or, if it is none, deleted.
+pub(crate) struct Written {
+    /// The plural, and for custom kinds the group.
+    pub(crate) storage: String,
+    /// Namespace and name.
+    pub(crate) key: (String, String),
+    pub(crate) object: Option<Arc<Value>>,
+}
+
+impl Written {
+    fn of(key: &store::Key, object: Option<Arc<Value>>) -> Self {
+        Self { storage: key.storage.clone(), key: (key.namespace.clone(), key.name.clone()), object }
+    }
+}
+
+/// What a cluster begins with. Objects are shared, so a copy is cheap.
+#[derive(Clone)]
+pub(crate) struct Image {
+    store: store::Store,
+    registry: resource::Registry,
+    ids: ids::Ids,
+}
+
 /// What a request is answered with.
 #[derive(Debug)]
 pub enum Answer {
@@ -83,12 +106,30 @@ pub enum Answer {
     },
     /// Nothing, on purpose; see [`Verdict::Silence`].
     Never,
+    /// Nothing yet: the call is still on its way; see [`Verdict::Late`].
+    Late(Duration, Delayed),
 }
+
+/// A call that has not arrived yet; [`Kubernetes::arrive`] lets it.
+#[derive(Debug)]
+pub struct Delayed(Box<Call>);
 
 impl Kubernetes {
     /// An empty cluster, whose time is what `now` says.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         let state = State::new(now());
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), now: Box::new(now) }) }
+    }
+
+    /// All objects and kinds as they are now, to begin other worlds with.
+    pub(crate) fn image(&self) -> Image {
+        self.with_state(|state| Image { store: state.store.clone(), registry: state.registry.clone(), ids: state.ids.clone() })
+    }
+
+    /// A cluster that begins as another one was.
+    pub(crate) fn from_image(image: &Image, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        let Image { store, registry, ids } = image.clone();
+        let state = State { store, registry, ids, ..State::empty(now()) };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), now: Box::new(now) }) }
     }
 
@@ -145,6 +186,23 @@ impl Kubernetes {
         self.with_state(|state| state.store.revision())
     }
 
+    /// What was written after a revision, oldest first, and the revision that is now; none if part of it is forgotten.
+    pub(crate) fn changes_since(&self, revision: u64) -> Option<(u64, Vec<Written>)> {
+        self.with_state(|state| {
+            let changes = state.store.since(revision)?;
+            let changes = changes.map(|change| Written::of(&change.key, change.after.clone())).collect();
+            Some((state.store.revision(), changes))
+        })
+    }
+
+    /// All there is, as if it had just been written.
+    pub(crate) fn everything(&self) -> (u64, Vec<Written>) {
+        self.with_state(|state| {
+            let all = state.store.all().map(|(key, object)| Written::of(key, Some(Arc::clone(object)))).collect();
+            (state.store.revision(), all)
+        })
+    }
+
     /// Forgets how things were before a revision: who asks for it is told 410 Gone.
     pub fn compact(&self, revision: u64) {
         self.with_state(|state| state.store.compact(revision));
@@ -158,6 +216,14 @@ impl Kubernetes {
     /// Computes what each disruption budget allows; says how many changed.
     pub fn compute_budgets(&self) -> usize {
         self.with_state(State::compute_budgets)
+    }
+
+    /// Carries out a call that was delayed.
+    pub(crate) fn arrive(&self, Delayed(call): Delayed) -> Answer {
+        self.with_state(|state| {
+            let interceptor = Arc::clone(&state.interceptor);
+            executed(state, &call, &info(&call), None, interceptor.as_ref())
+        })
     }
 
     fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -174,42 +240,55 @@ impl Kubernetes {
                 Ok(document) => Answer::Whole(response(200, document.content_type, document.body)),
                 Err(status) => refused(&status),
             },
-            Ok(Target::Objects(call)) => intercepted(state, &call),
+            Ok(Target::Objects(call)) => intercepted(state, *call),
         })
     }
 }
 
 /// Carries out a call as the interceptor lets it.
-fn intercepted(state: &mut State, call: &Call) -> Answer {
-    let info = CallInfo {
+fn intercepted(state: &mut State, call: Call) -> Answer {
+    let info = info(&call);
+    let name =
+        if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
+    state.counts.add(info.verb, &name);
+    let interceptor = Arc::clone(&state.interceptor);
+    let verdict = interceptor.before(&info);
+    let as_of = match verdict {
+        Verdict::Refuse(status) => return refused(&status),
+        Verdict::Lose => return Answer::Never,
+        Verdict::Late(after) => return Answer::Late(after, Delayed(Box::new(call))),
+        Verdict::Stale(revision) => Some(revision),
+        Verdict::Pass | Verdict::Mislead(_) | Verdict::Silence => None,
+    };
+    let answer = executed(state, &call, &info, as_of, interceptor.as_ref());
+    match verdict {
+        Verdict::Mislead(status) => refused(&status),
+        Verdict::Silence => Answer::Never,
+        _ => answer,
+    }
+}
+
+fn info(call: &Call) -> CallInfo {
+    CallInfo {
         client: call.client.to_string(),
         verb: call.verb.as_str(),
         resource: call.resource.qualified(),
         namespace: call.namespace.clone(),
         name: call.name.clone(),
         subresource: call.subresource.clone(),
-    };
-    let name =
-        if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
-    state.counts.add(info.verb, &name);
-    let interceptor = Arc::clone(&state.interceptor);
-    let verdict = interceptor.before(&info);
-    match verdict {
-        Verdict::Refuse(status) => return refused(&status),
-        Verdict::Lose => return Answer::Never,
-        _ => {}
     }
-    let as_of = if let Verdict::Stale(revision) = verdict { Some(revision) } else { None };
+}
+
+fn executed(state: &mut State, call: &Call, info: &CallInfo, as_of: Option<u64>, interceptor: &dyn Interceptor) -> Answer {
+    let key = State::key(call);
+    let before = state.store.get(&key).cloned();
     let (answer, code) = match state.execute(call, as_of) {
         Ok(reply) => shown(state, call, reply),
         Err(status) => (refused(&status), status.code),
     };
-    interceptor.after(&info, code);
-    match verdict {
-        Verdict::Mislead(status) => refused(&status),
-        Verdict::Silence => Answer::Never,
-        _ => answer,
-    }
+    let after = state.store.get(&key).cloned();
+    interceptor.after(info, &Done { code, before: before.as_deref(), after: after.as_deref() });
+    answer
 }
 
 fn shown(state: &State, call: &Call, reply: Reply) -> (Answer, u16) {

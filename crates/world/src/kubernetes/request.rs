@@ -50,7 +50,7 @@ pub(crate) struct Call {
     pub(crate) options: Options,
     pub(crate) form: Form,
     pub(crate) content_type: String,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Body,
 }
 
 /// The query, word by word.
@@ -161,7 +161,7 @@ pub(crate) fn parse(registry: &Registry, client: &Arc<str>, request: http::Reque
         form: Form::from_accept(&header(http::header::ACCEPT), options.text("includeObject")),
         options,
         content_type: header(http::header::CONTENT_TYPE),
-        body,
+        body: Body::Raw(body),
     };
     // A watch of one object by its path is a watch of the collection, by name.
     if verb == Verb::Watch && !call.name.is_empty() {
@@ -182,9 +182,40 @@ impl Call {
                 "the body of the request was in an unknown format - accepted media types include: application/json (this embedded API reads no protobuf; send YAML or JSON, for example with kubectl create -f)",
             ));
         }
-        serde_json::from_slice(&self.body).map_err(|error| {
-            Status::bad_request(format!("the object provided is unrecognized (must be of type {}): {error}", self.resource.kind))
-        })
+        match &self.body {
+            Body::Read(object) => Ok(object.clone()),
+            Body::Raw(bytes) => serde_json::from_slice(bytes).map_err(|error| {
+                let kind = &self.resource.kind;
+                Status::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {error}"))
+            }),
+        }
+    }
+}
+
+/// What was sent: bytes from outside, or an object from the world's own actors, which needs no reading.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Raw(Vec<u8>),
+    Read(Value),
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self::Raw(Vec::new())
+    }
+}
+
+impl Body {
+    /// The bytes from outside; the world's own actors send no patches.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Raw(bytes) => bytes,
+            Self::Read(_) => &[],
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Raw(bytes) if bytes.is_empty())
     }
 }
 

@@ -172,7 +172,7 @@ impl BuiltIn {
 }
 
 /// All kinds that are served.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Registry {
     by_path: BTreeMap<(String, String, String), Arc<Resource>>,
 }

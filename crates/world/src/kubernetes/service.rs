@@ -65,7 +65,7 @@ impl Answer {
                 response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
                 Some(response)
             }
-            Self::Never => None,
+            Self::Never | Self::Late(..) => None,
         }
     }
 }
@@ -84,7 +84,15 @@ impl tower::Service<Request<ClientBody>> for Service {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body = body.collect().await?.to_bytes().to_vec();
-            let answer = service.kubernetes.call_as(&service.client, Request::from_parts(parts, body));
+            let mut answer = service.kubernetes.call_as(&service.client, Request::from_parts(parts, body));
+            if let Answer::Late(after, call) = answer {
+                // In a task of its own: it arrives even if nobody waits for it any more.
+                let arriving = tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    service.kubernetes.arrive(call)
+                });
+                answer = arriving.await.unwrap_or(Answer::Never);
+            }
             match answer.into_response() {
                 Some(response) => Ok(response),
                 None => std::future::pending().await,

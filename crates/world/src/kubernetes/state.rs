@@ -49,8 +49,9 @@ impl From<Outcome> for Reply {
 }
 
 impl State {
-    pub(crate) fn new(now: Timestamp) -> Self {
-        let mut state = Self {
+    /// Not even a namespace is there.
+    pub(crate) fn empty(now: Timestamp) -> Self {
+        Self {
             store: Store::new(),
             registry: Registry::new(),
             watchers: Watchers::default(),
@@ -58,7 +59,11 @@ impl State {
             ids: Ids::default(),
             interceptor: Arc::new(NoFaults),
             now,
-        };
+        }
+    }
+
+    pub(crate) fn new(now: Timestamp) -> Self {
+        let mut state = Self::empty(now);
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let namespace = json!({"metadata": {"name": name}});
             state.create_own("namespaces", "", &namespace);

@@ -34,7 +34,7 @@ pub(crate) struct Change {
 /// So much history is kept without being asked to forget; kube-apiserver's watch cache forgets as well.
 const HISTORY: usize = 20_000;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store {
     revision: u64,
     compacted: u64,
@@ -92,7 +92,8 @@ impl Store {
 
     /// What changed after a revision, oldest first; none if part of it is forgotten.
     pub(crate) fn since(&self, revision: u64) -> Option<impl Iterator<Item = &Change>> {
-        (revision >= self.compacted).then(|| self.history.iter().skip_while(move |change| change.revision <= revision))
+        let first = self.history.partition_point(|change| change.revision <= revision);
+        (revision >= self.compacted).then(|| self.history.range(first..))
     }
 
     /// Writes an object, or removes it, at a revision of its own, which becomes its resourceVersion.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::object::Metadata;
-use super::request::{Call, Options, Verb};
+use super::request::{Body, Call, Options, Verb};
 use super::resource::Resource;
 use super::state::{Outcome, Reply, State};
 use super::status::{Cause, Status};
@@ -25,7 +25,7 @@ impl Call {
             options: Options::default(),
             form: present::Form::Object,
             content_type: "application/json".to_owned(),
-            body: object.to_string().into_bytes(),
+            body: Body::Read(object.clone()),
         }
     }
 }
@@ -98,7 +98,7 @@ impl State {
     pub(crate) fn patch(&mut self, call: &Call) -> Result<Reply, Status> {
         let old = self.existing(call)?;
         let shown = present::versioned(&call.resource, &old);
-        let patched = patch::apply(&call.resource, &call.content_type, &call.body, &shown)?;
+        let patched = patch::apply(&call.resource, &call.content_type, call.body.bytes(), &shown)?;
         let mut object = decoded(call, patched)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         if object.name() != call.name {
@@ -331,12 +331,17 @@ fn raise_generation(call: &Call, old: &Value, new: &mut Value) {
     }
 }
 
-/// Whether nothing changed; the order of keys does not count.
+/// Whether nothing changed; neither the order of keys counts, nor metadata that says nothing.
 fn same(old: &Value, new: &Value) -> bool {
-    let stripped = |object: &Value| {
-        let mut object = object.clone();
-        object.metadata().retain(|_, value| !value.is_null() && value != &json!({}) && value != &json!([]));
-        object
+    let says_something = |value: &Value| !value.is_null() && value != &json!({}) && value != &json!([]);
+    let has_all_of = |one: &Value, other: &Value| {
+        let fields = one["metadata"].as_object().into_iter().flatten();
+        fields.filter(|(_, value)| says_something(value)).all(|(key, value)| other["metadata"].get(key) == Some(value))
     };
-    stripped(old) == stripped(new)
+    let rest = |object: &Value| object.as_object().map_or(0, |map| map.keys().filter(|key| *key != "metadata").count());
+    let fields = old.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata");
+    rest(old) == rest(new)
+        && has_all_of(old, new)
+        && has_all_of(new, old)
+        && fields.into_iter().all(|(key, value)| new.get(key) == Some(value))
 }

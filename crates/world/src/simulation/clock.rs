@@ -22,6 +22,11 @@ impl SimulatedClock {
         Self { started: Instant::now(), jumped: AtomicI64::new(0) }
     }
 
+    /// The time at which every world begins.
+    pub(crate) fn beginning() -> Timestamp {
+        Timestamp::from_second(BEGINNING).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
     /// How long the world has existed.
     pub(crate) fn elapsed(&self) -> SignedDuration {
         SignedDuration::try_from(self.started.elapsed()).unwrap_or(SignedDuration::MAX)
@@ -29,7 +34,7 @@ impl SimulatedClock {
 
     /// The time without jumps, which the cluster itself goes by.
     pub(crate) fn true_now(&self) -> Timestamp {
-        Timestamp::from_second(BEGINNING).unwrap_or(Timestamp::UNIX_EPOCH) + self.elapsed()
+        Self::beginning() + self.elapsed()
     }
 
     /// Puts the clock forward or back.

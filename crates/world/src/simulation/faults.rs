@@ -1,57 +1,102 @@
-//! What goes wrong between the operator and the API: refused and lost calls, answers that lie, watches that lag and end, and crashes of
-//! the operator before and after any of its writes.
+//! What goes wrong between the operators and the API, as the script says: refused, late and lost calls, answers that lie, watches that
+//! lag and miss things, and crashes of an operator before and after any of its writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::chance::Chance;
 use super::clock::SimulatedClock;
-use crate::kubernetes::{CallInfo, Delivery, Interceptor, Status, Verdict, WatchInfo};
+use super::script::{CallFault, Disturbance, EventFault, Script};
+use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Status, Verdict, WatchInfo};
 
-/// The name of the operator's client.
-pub(crate) const OPERATOR: &str = "operator";
+/// How the names of the operators' clients begin.
+pub(crate) const OPERATOR: &str = "operator-";
 
-/// Disturbs the operator's calls, counts what it did, and keeps the story.
+/// Disturbs the operators' calls, counts what it did, and keeps the story.
 pub(crate) struct Faults {
     state: Mutex<State>,
     clock: Arc<SimulatedClock>,
-    /// Somebody wrote something.
-    pub(crate) changed: Notify,
-    /// The operator is to crash now.
-    pub(crate) crash: Notify,
+    /// Something happened that the world should look at.
+    pub(crate) happened: Notify,
 }
 
+#[derive(Default)]
 struct State {
-    chance: Chance,
+    calls: BTreeMap<u64, CallFault>,
+    events: BTreeMap<u64, EventFault>,
+    call: u64,
+    event: u64,
     active: bool,
-    crashed: bool,
+    lease_outage: bool,
+    revision: u64,
+    crashed: BTreeSet<String>,
+    news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
     story: Vec<String>,
 }
 
+/// What the world has to deal with.
+#[derive(Default)]
+pub(crate) struct News {
+    /// Operators that have just died.
+    pub(crate) crashes: Vec<String>,
+    /// Watches whose events are held back, until when.
+    pub(crate) lagging: Vec<(u64, Instant)>,
+    /// Watches that missed an event, and when they end.
+    pub(crate) missed: Vec<(u64, Instant)>,
+    /// What operators sent, and what it led to, in order.
+    pub(crate) effects: Vec<Effect>,
+}
+
+/// A write of an operator.
+pub(crate) enum Effect {
+    /// It was sent.
+    Sent { client: String, what: String, at: Instant },
+    /// It was carried out, whenever it was sent.
+    Done(Box<Arrival>),
+}
+
+/// A write that was carried out.
+pub(crate) struct Arrival {
+    pub(crate) client: String,
+    pub(crate) verb: &'static str,
+    pub(crate) resource: String,
+    pub(crate) name: String,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Option<Value>,
+    pub(crate) at: Instant,
+}
+
 impl Faults {
-    pub(crate) fn new(seed: u64, clock: Arc<SimulatedClock>) -> Self {
-        let chance = Chance::new(seed, 1);
-        let state =
-            State { chance, active: false, crashed: false, counts: BTreeMap::new(), operator_writes: 0, story: Vec::new() };
-        Self { state: Mutex::new(state), clock, changed: Notify::new(), crash: Notify::new() }
+    pub(crate) fn new(script: &Script, clock: Arc<SimulatedClock>) -> Self {
+        let mut state = State::default();
+        for disturbance in &script.disturbances {
+            match disturbance {
+                Disturbance::Call(number, fault) => drop(state.calls.insert(*number, *fault)),
+                Disturbance::Event(number, fault) => drop(state.events.insert(*number, *fault)),
+                Disturbance::At(..) => {}
+            }
+        }
+        Self { state: Mutex::new(state), clock, happened: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins or ends the disturbances.
+    /// Begins or ends the disturbances of calls and events.
     pub(crate) fn activate(&self, active: bool) {
         self.lock().active = active;
     }
 
-    /// A new operator has started.
-    pub(crate) fn restarted(&self) {
-        self.lock().crashed = false;
+    /// From now on calls about leases fail, or no longer.
+    pub(crate) fn lease_outage(&self, lasts: bool) {
+        self.lock().lease_outage = lasts;
     }
 
     /// Writes a line into the story.
@@ -60,92 +105,169 @@ impl Faults {
         self.lock().story.push(line);
     }
 
-    /// Counts something that went wrong elsewhere.
-    pub(crate) fn count(&self, fault: &'static str) {
+    /// Something went wrong elsewhere: it is counted and told.
+    pub(crate) fn fault(&self, fault: &'static str, what: impl AsRef<str>) {
         *self.lock().counts.entry(fault).or_default() += 1;
+        self.tell(what);
     }
 
     pub(crate) fn operator_writes(&self) -> u64 {
         self.lock().operator_writes
     }
 
+    /// How many calls and events of operators there were so far.
+    pub(crate) fn numbers(&self) -> (u64, u64) {
+        let state = self.lock();
+        (state.call, state.event)
+    }
+
+    /// Tells at which revision the API is, so that a stale answer can be older.
+    pub(crate) fn at_revision(&self, revision: u64) {
+        self.lock().revision = revision;
+    }
+
+    pub(crate) fn take_news(&self) -> News {
+        std::mem::take(&mut self.lock().news)
+    }
+
     /// The story and what went wrong how often.
     pub(crate) fn finish(&self) -> (Vec<String>, BTreeMap<&'static str, u64>) {
-        let state = self.lock();
-        (state.story.clone(), state.counts.clone())
+        let mut state = self.lock();
+        (std::mem::take(&mut state.story), state.counts.clone())
     }
 
     fn disturb(&self, call: &CallInfo) -> (Verdict, Option<&'static str>) {
         let mut state = self.lock();
-        if state.crashed {
+        if state.crashed.contains(&call.client) {
             // A process that is gone sends nothing any more.
             return (Verdict::Lose, None);
         }
-        if !state.active || !state.chance.one_in(12) {
-            return (Verdict::Pass, None);
+        state.call += 1;
+        let is_lease = call.resource.starts_with("leases");
+        if state.lease_outage && is_lease {
+            return (Verdict::Refuse(injected(500, "InternalError", "etcdserver: request timed out")), Some("lease outage"));
         }
-        let injected = |code, reason, message: &str| Status::injected(code, reason, message);
-        match state.chance.below(8) {
-            0 => (Verdict::Refuse(injected(429, "TooManyRequests", "too many requests")), Some("429")),
-            1 => (Verdict::Refuse(injected(500, "InternalError", "etcdserver: request timed out")), Some("500 before")),
-            2 => (Verdict::Refuse(injected(504, "Timeout", "the request timed out")), Some("504 before")),
-            3 => (Verdict::Mislead(injected(504, "Timeout", "the request timed out")), Some("504 after")),
-            4 if is_write(call) => (Verdict::Refuse(injected(409, "Conflict", "the object has been modified")), Some("409")),
-            5 if is_write(call) => {
-                state.crashed = true;
-                (Verdict::Lose, Some("crash before"))
+        let number = state.call;
+        let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return (Verdict::Pass, None) };
+        let writes = is_write(call);
+        match fault {
+            CallFault::TooManyRequests => (Verdict::Refuse(injected(429, "TooManyRequests", "too many requests")), Some("429")),
+            CallFault::ServerError => {
+                (Verdict::Refuse(injected(500, "InternalError", "etcdserver: request timed out")), Some("500 before"))
             }
-            6 if is_write(call) => {
-                state.crashed = true;
-                (Verdict::Silence, Some("crash after"))
+            CallFault::TimeoutBefore => (Verdict::Refuse(injected(504, "Timeout", "the request timed out")), Some("504 before")),
+            CallFault::TimeoutAfter => (Verdict::Mislead(injected(504, "Timeout", "the request timed out")), Some("504 after")),
+            CallFault::Conflict if writes => {
+                (Verdict::Refuse(injected(409, "Conflict", "the object has been modified")), Some("409"))
             }
-            7 => (Verdict::Silence, Some("no answer")),
+            CallFault::CrashBefore | CallFault::CrashAfter if writes => {
+                state.crashed.insert(call.client.clone());
+                state.news.crashes.push(call.client.clone());
+                if fault == CallFault::CrashBefore {
+                    (Verdict::Lose, Some("crash before"))
+                } else {
+                    (Verdict::Silence, Some("crash after"))
+                }
+            }
+            CallFault::NoAnswer => (Verdict::Silence, Some("no answer")),
+            CallFault::Late(seconds) if writes => (Verdict::Late(Duration::from_secs(seconds)), Some("late write")),
+            CallFault::Stale(revisions) if !writes => {
+                (Verdict::Stale(state.revision.saturating_sub(revisions).max(1)), Some("stale read"))
+            }
             _ => (Verdict::Pass, None),
         }
     }
+}
+
+fn injected(code: u16, reason: &'static str, message: &str) -> Status {
+    Status::injected(code, reason, message)
 }
 
 fn is_write(call: &CallInfo) -> bool {
     !matches!(call.verb, "get" | "list" | "watch")
 }
 
+fn is_operator(client: &str) -> bool {
+    client.starts_with(OPERATOR)
+}
+
 fn described(call: &CallInfo) -> String {
     let sub = if call.subresource.is_empty() { String::new() } else { format!("/{}", call.subresource) };
-    format!("{} {}{sub} {}", call.verb, call.resource, call.name)
+    let name = if call.name.is_empty() { String::new() } else { format!(" {}", call.name) };
+    format!("{} {}{sub}{name}", call.verb, call.resource)
 }
 
 impl Interceptor for Faults {
     fn before(&self, call: &CallInfo) -> Verdict {
-        if call.client != OPERATOR || call.verb == "watch" {
+        if !is_operator(&call.client) || call.verb == "watch" {
             return Verdict::Pass;
         }
         let (verdict, fault) = self.disturb(call);
         if let Some(fault) = fault {
-            self.count(fault);
-            self.tell(format!("fault: {fault}: {}", described(call)));
+            self.fault(fault, format!("fault: {fault}: {} {}", call.client, described(call)));
             if fault.starts_with("crash") {
-                self.crash.notify_one();
+                self.happened.notify_one();
             }
+        }
+        if is_write(call) && verdict != Verdict::Lose && is_effect(&call.resource) {
+            let (client, what) = (call.client.clone(), described(call));
+            self.lock().news.effects.push(Effect::Sent { client, what, at: Instant::now() });
         }
         verdict
     }
 
-    fn after(&self, call: &CallInfo, code: u16) {
-        if is_write(call) {
-            if call.client == OPERATOR && !call.resource.starts_with("leases") {
-                self.lock().operator_writes += 1;
-                self.tell(format!("operator: {} -> {code}", described(call)));
-            }
-            self.changed.notify_one();
+    fn after(&self, call: &CallInfo, done: &Done<'_>) {
+        if !is_write(call) {
+            return;
+        }
+        self.happened.notify_one();
+        if !is_operator(&call.client) {
+            return;
+        }
+        if !call.resource.starts_with("leases") {
+            self.lock().operator_writes += 1;
+            self.tell(format!("{}: {} -> {}", call.client, described(call), done.code));
+        }
+        if done.code < 300 && !call.resource.starts_with("events") {
+            let arrival = Arrival {
+                client: call.client.clone(),
+                verb: call.verb,
+                resource: call.resource.clone(),
+                name: call.name.clone(),
+                before: done.before.cloned(),
+                after: done.after.cloned(),
+                at: Instant::now(),
+            };
+            self.lock().news.effects.push(Effect::Done(Box::new(arrival)));
         }
     }
 
-    fn deliver(&self, watch: &WatchInfo, _event: &str, _name: &str) -> Delivery {
-        let mut state = self.lock();
-        if watch.client == OPERATOR && state.active && state.chance.one_in(15) {
-            *state.counts.entry("watch lag").or_default() += 1;
-            return Delivery::Hold;
+    fn deliver(&self, watch: &WatchInfo, event: &str, name: &str) -> Delivery {
+        if !is_operator(&watch.client) {
+            return Delivery::Now;
         }
-        Delivery::Now
+        let mut state = self.lock();
+        state.event += 1;
+        let number = state.event;
+        let Some(fault) = state.events.get(&number).copied().filter(|_| state.active) else { return Delivery::Now };
+        let (kind, delivery) = match fault {
+            EventFault::Lag(seconds) => {
+                state.news.lagging.push((watch.id, Instant::now() + Duration::from_secs(seconds)));
+                ("watch lag", Delivery::Hold)
+            }
+            EventFault::Missed(seconds) => {
+                state.news.missed.push((watch.id, Instant::now() + Duration::from_secs(seconds)));
+                (if event == "DELETED" { "missed delete" } else { "missed event" }, Delivery::Drop)
+            }
+        };
+        drop(state);
+        self.fault(kind, format!("fault: {kind}: {} {} {event} {name}", watch.client, watch.resource));
+        self.happened.notify_one();
+        delivery
     }
+}
+
+/// What an operator does to the world, besides telling and leading.
+fn is_effect(resource: &str) -> bool {
+    !resource.starts_with("leases") && !resource.starts_with("events")
 }

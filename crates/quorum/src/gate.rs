@@ -1,0 +1,87 @@
+//! The safety gates, by name.
+//!
+//! Each stands where something dangerous would otherwise happen. A build with the feature `mutants` can take one away, to see whether
+//! the simulation notices; in every other build there is nothing here but the condition itself.
+
+/// A place where something dangerous is kept from happening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gate {
+    /// What is about to exist is recorded before it is made.
+    RecordedFirst,
+    /// A status is written only over the one it was decided from.
+    StatusCompareAndSet,
+    /// An operator of an older leadership changes nothing.
+    EpochFence,
+    /// An operator that could not renew its lease stops.
+    StopsWhenNotLeading,
+    /// A pod is deleted only if it is the one that was seen, unchanged.
+    DeleteGuard,
+    /// A pod of somebody else is left alone, whatever its name.
+    OnlyOurPods,
+    /// A cluster with `spec.skip` is not touched.
+    Skip,
+}
+
+impl Gate {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::RecordedFirst,
+        Self::StatusCompareAndSet,
+        Self::EpochFence,
+        Self::StopsWhenNotLeading,
+        Self::DeleteGuard,
+        Self::OnlyOurPods,
+        Self::Skip,
+    ];
+
+    /// The name it is listed under.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RecordedFirst => "recorded-first",
+            Self::StatusCompareAndSet => "status-compare-and-set",
+            Self::EpochFence => "epoch-fence",
+            Self::StopsWhenNotLeading => "stops-when-not-leading",
+            Self::DeleteGuard => "delete-guard",
+            Self::OnlyOurPods => "only-our-pods",
+            Self::Skip => "skip",
+        }
+    }
+
+    /// Whether the gate is passed: what it asks for is so.
+    #[inline]
+    pub fn passes(self, condition: bool) -> bool {
+        condition || self.is_removed()
+    }
+
+    /// Whether it stands.
+    #[inline]
+    pub fn stands(self) -> bool {
+        !self.is_removed()
+    }
+
+    #[cfg(not(feature = "mutants"))]
+    #[inline]
+    #[expect(clippy::unused_self, reason = "the same shape as with the feature")]
+    const fn is_removed(self) -> bool {
+        false
+    }
+
+    #[cfg(feature = "mutants")]
+    fn is_removed(self) -> bool {
+        REMOVED.get() == Some(self)
+    }
+
+    /// Runs something on this thread with this gate taken away.
+    #[cfg(feature = "mutants")]
+    pub fn removed_during<T>(self, run: impl FnOnce() -> T) -> T {
+        let before = REMOVED.replace(Some(self));
+        let result = run();
+        REMOVED.set(before);
+        result
+    }
+}
+
+#[cfg(feature = "mutants")]
+std::thread_local! {
+    static REMOVED: std::cell::Cell<Option<Gate>> = const { std::cell::Cell::new(None) };
+}

@@ -1,0 +1,178 @@
+//! Which things may go wrong in a run, by name.
+
+use std::time::Duration;
+
+use super::chance::Chance;
+use super::script::Trouble;
+
+/// A kind of run.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// For how long nothing goes wrong at first.
+    pub(crate) calm: Duration,
+    /// For how long things go wrong then.
+    pub(crate) disturbed: Duration,
+    /// One call of an operator in so many goes wrong; 0 for none.
+    pub(crate) calls_one_in: u64,
+    /// One event of a watch in so many goes wrong; 0 for none.
+    pub(crate) events_one_in: u64,
+    /// What may happen to the cluster, as often as it is written here.
+    kinds: &'static [Kind],
+}
+
+/// A kind of trouble, before chance has filled in the rest.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    PodDeleted,
+    PodEvicted,
+    PodStuckTerminating,
+    ForeignPod,
+    NodeLost,
+    ZoneLost,
+    NodesCordoned,
+    VolumesStuck,
+    VolumeLost,
+    ClockJump,
+    WatchesEnd,
+    HistoryForgotten,
+    Edit,
+    EditAndRevert,
+    Skip,
+    LeaseOutage,
+    LeaseDeleted,
+    HandOver,
+}
+
+const CALM: Duration = Duration::from_secs(60);
+const DISTURBED: Duration = Duration::from_secs(900);
+
+/// Everything that can go wrong.
+const EVERYTHING: &[Kind] = &[
+    Kind::PodDeleted,
+    Kind::PodDeleted,
+    Kind::PodEvicted,
+    Kind::PodEvicted,
+    Kind::PodStuckTerminating,
+    Kind::ForeignPod,
+    Kind::NodeLost,
+    Kind::NodeLost,
+    Kind::ZoneLost,
+    Kind::NodesCordoned,
+    Kind::VolumesStuck,
+    Kind::VolumeLost,
+    Kind::ClockJump,
+    Kind::WatchesEnd,
+    Kind::HistoryForgotten,
+    Kind::Edit,
+    Kind::EditAndRevert,
+    Kind::Skip,
+    Kind::LeaseOutage,
+    Kind::LeaseDeleted,
+    Kind::HandOver,
+    Kind::HandOver,
+];
+
+impl Scenario {
+    /// All scenarios; the first is the usual one.
+    pub const ALL: &[Self] = &[
+        Self {
+            name: "everything",
+            about: "whatever can go wrong does",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 12,
+            events_one_in: 15,
+            kinds: EVERYTHING,
+        },
+        Self {
+            name: "calm",
+            about: "nothing goes wrong",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 0,
+            events_one_in: 0,
+            kinds: &[],
+        },
+        Self {
+            name: "api",
+            about: "the API server refuses, delays, forgets and lies; the operator crashes",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 6,
+            events_one_in: 6,
+            kinds: &[Kind::PodDeleted, Kind::PodEvicted, Kind::WatchesEnd, Kind::HistoryForgotten, Kind::ClockJump],
+        },
+        Self {
+            name: "nodes",
+            about: "nodes, zones, pods and volumes are lost",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 0,
+            events_one_in: 30,
+            kinds: &[
+                Kind::NodeLost,
+                Kind::ZoneLost,
+                Kind::PodEvicted,
+                Kind::PodStuckTerminating,
+                Kind::NodesCordoned,
+                Kind::VolumesStuck,
+                Kind::VolumeLost,
+            ],
+        },
+        Self {
+            name: "users",
+            about: "users edit, revert, delete and pause",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 40,
+            events_one_in: 10,
+            kinds: &[Kind::PodDeleted, Kind::ForeignPod, Kind::Edit, Kind::EditAndRevert, Kind::Skip, Kind::VolumeLost],
+        },
+        Self {
+            name: "hand-over",
+            about: "several operators at once, and a lease that is lost, deleted and not renewed",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 12,
+            events_one_in: 15,
+            kinds: &[Kind::HandOver, Kind::HandOver, Kind::LeaseDeleted, Kind::LeaseOutage, Kind::PodEvicted, Kind::PodDeleted],
+        },
+    ];
+
+    /// The scenario of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::ALL.iter().find(|scenario| scenario.name == name)
+    }
+
+    /// The next trouble; none where nothing ever happens.
+    pub(super) fn troubles(&self, chance: &mut Chance) -> Option<Trouble> {
+        let kind = *chance.pick(self.kinds)?;
+        let pick = chance.below(1 << 32);
+        let seconds = 20 + chance.below(400);
+        let keeps_running = chance.one_in(2);
+        Some(match kind {
+            Kind::PodDeleted => Trouble::PodDeleted { pick },
+            Kind::PodEvicted => Trouble::PodEvicted { pick },
+            Kind::PodStuckTerminating => Trouble::PodStuckTerminating { pick, seconds },
+            Kind::ForeignPod => Trouble::ForeignPod { pick, seconds },
+            Kind::NodeLost => Trouble::NodeLost { pick, seconds, keeps_running },
+            Kind::ZoneLost => Trouble::ZoneLost { pick, seconds, keeps_running },
+            Kind::NodesCordoned => Trouble::NodesCordoned { seconds },
+            Kind::VolumesStuck => Trouble::VolumesStuck { seconds },
+            Kind::VolumeLost => Trouble::VolumeLost { pick },
+            Kind::ClockJump => Trouble::ClockJump { seconds: i64::try_from(seconds).unwrap_or(0) - 220 },
+            Kind::WatchesEnd => Trouble::WatchesEnd,
+            Kind::HistoryForgotten => Trouble::HistoryForgotten,
+            Kind::Edit => Trouble::Edit,
+            Kind::EditAndRevert => Trouble::EditAndRevert { seconds },
+            Kind::Skip => Trouble::Skip { seconds },
+            Kind::LeaseOutage => Trouble::LeaseOutage { seconds: seconds / 4 },
+            Kind::LeaseDeleted => Trouble::LeaseDeleted,
+            Kind::HandOver => Trouble::HandOver { seconds },
+        })
+    }
+}

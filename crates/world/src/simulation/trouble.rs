@@ -1,0 +1,290 @@
+//! What happens to the cluster itself, and how it is put right again.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use quorate_api::foundationdb::FoundationDBCluster;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::faults::OPERATOR;
+use super::run::World;
+use super::script::Trouble;
+use crate::kubelet::{Fault, Window};
+use crate::scenery::{CLASS, CLUSTER, NAMESPACE, NODES};
+
+/// What ends something that lasts.
+#[derive(Clone, Debug)]
+pub(super) enum Repair {
+    /// Whatever is held back from a watch is let through.
+    Release(u64),
+    /// A watch that missed something ends.
+    EndWatch(u64),
+    /// The finalizer is taken off a pod.
+    Unstick(String),
+    /// Somebody else's pod goes.
+    RemoveForeign(String),
+    /// Nodes take pods again.
+    Uncordon,
+    /// As many storage processes as before.
+    Revert(Option<i32>),
+    /// The cluster is looked after again.
+    EndSkip,
+    EndLeaseOutage,
+    /// The older of two operators ends.
+    FinishHandOver,
+}
+
+const STUCK: &str = "example.org/stuck";
+
+impl World {
+    pub(super) fn make(&mut self, trouble: &Trouble) {
+        match *trouble {
+            Trouble::PodDeleted { pick } => {
+                if let Some(name) = self.some_pod(pick) {
+                    self.faults.fault("pod deleted", format!("a user deletes pod {name}"));
+                    self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, None).ok();
+                }
+            }
+            Trouble::PodEvicted { pick } => self.evict(pick),
+            Trouble::PodStuckTerminating { pick, seconds } => self.stick(pick, seconds),
+            Trouble::ForeignPod { pick, seconds } => self.take_a_name(pick, seconds),
+            Trouble::NodeLost { pick, seconds, keeps_running } => {
+                let node = chosen(&NODES, pick);
+                self.faults.fault("node lost", format!("{node} is lost for {seconds} s"));
+                self.lose(&[node], seconds, keeps_running);
+            }
+            Trouble::ZoneLost { pick, seconds, keeps_running } => {
+                let zone = &chosen(&NODES, pick)[..6];
+                let nodes: Vec<&str> = NODES.into_iter().filter(|node| node.starts_with(zone)).collect();
+                self.faults.fault("zone lost", format!("the zone of {} is lost for {seconds} s", nodes.join(" and ")));
+                self.lose(&nodes, seconds, keeps_running);
+            }
+            Trouble::NodesCordoned { seconds } => {
+                self.faults.fault("nodes cordoned", format!("no node takes new pods for {seconds} s"));
+                self.cordon(true);
+                self.repair_in(seconds, Repair::Uncordon);
+            }
+            Trouble::VolumesStuck { seconds } => {
+                self.faults.fault("volumes stuck", format!("no volumes are made for {seconds} s"));
+                let (class, during) = (CLASS.to_owned(), self.window(seconds));
+                self.cluster.change_settings(|settings| settings.faults.push(Fault::ProvisioningStuck { class, during }));
+            }
+            Trouble::VolumeLost { pick } => self.lose_volume(pick),
+            Trouble::ClockJump { seconds } => {
+                self.faults.fault("clock jump", format!("the operators' clocks jump by {seconds} s"));
+                self.clock.jump(seconds);
+            }
+            Trouble::WatchesEnd => {
+                self.faults.fault("watches ended", "all watches end");
+                self.cluster.kubernetes.end_watches(|watch| watch.client.starts_with(OPERATOR));
+            }
+            Trouble::HistoryForgotten => {
+                self.faults.fault("410 Gone", "all watches end, and what was before is forgotten");
+                self.cluster.kubernetes.compact(self.cluster.kubernetes.revision());
+                self.cluster.kubernetes.end_watches(|watch| watch.client.starts_with(OPERATOR));
+            }
+            Trouble::Edit => self.ask_for_one_more_log(),
+            Trouble::EditAndRevert { seconds } => self.ask_for_less_for_a_while(seconds),
+            Trouble::Skip { seconds } => {
+                self.faults.fault("skip", format!("a user asks to be left alone for {seconds} s"));
+                self.edit(|cluster| cluster.spec.skip = Some(true));
+                self.repair_in(seconds, Repair::EndSkip);
+            }
+            Trouble::LeaseOutage { seconds } => {
+                self.faults.fault("lease outage", format!("calls about leases fail for {seconds} s"));
+                self.faults.lease_outage(true);
+                self.repair_in(seconds, Repair::EndLeaseOutage);
+            }
+            Trouble::LeaseDeleted => {
+                self.faults.fault("lease deleted", "somebody deletes the lease");
+                self.cluster.kubernetes.delete::<Lease>(NAMESPACE, "quorate", None).ok();
+            }
+            Trouble::HandOver { seconds } => {
+                self.faults.fault("hand-over", format!("a second operator starts, {seconds} s before the first is asked to end"));
+                self.operators.start();
+                self.repair_in(seconds, Repair::FinishHandOver);
+            }
+        }
+    }
+
+    pub(super) fn put_right(&mut self, repair: Repair) {
+        match repair {
+            Repair::Release(watch) => drop(self.cluster.kubernetes.release(watch, usize::MAX)),
+            Repair::EndWatch(id) => self.cluster.kubernetes.end_watches(|watch| watch.id == id),
+            Repair::Unstick(name) => {
+                if let Ok(mut pod) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) {
+                    pod.metadata.finalizers.iter_mut().for_each(|finalizers| finalizers.retain(|one| one != STUCK));
+                    self.cluster.kubernetes.update(&pod).ok();
+                }
+            }
+            Repair::RemoveForeign(name) => {
+                let pod = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name);
+                if pod.is_ok_and(|pod| pod.metadata.owner_references.is_none()) {
+                    self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, Some(0)).ok();
+                }
+            }
+            Repair::Uncordon => self.cordon(false),
+            Repair::Revert(storage) => {
+                self.faults.tell("a user takes a wish back");
+                self.edit(|cluster| {
+                    if let Some(counts) = cluster.spec.process_counts.as_mut() {
+                        counts.storage = storage;
+                    }
+                });
+            }
+            Repair::EndSkip => self.edit(|cluster| cluster.spec.skip = None),
+            Repair::EndLeaseOutage => self.faults.lease_outage(false),
+            Repair::FinishHandOver => self.operators.retire_oldest(),
+        }
+    }
+
+    pub(super) fn repair_in(&mut self, seconds: u64, repair: Repair) {
+        self.repair_at(Instant::now() + Duration::from_secs(seconds), repair);
+    }
+
+    /// Everything that still lasts ends now.
+    pub(super) fn end_all_troubles(&mut self) {
+        for (_, repair) in std::mem::take(&mut self.repairs) {
+            self.put_right(repair);
+        }
+        let now = self.clock.true_now();
+        self.cluster.change_settings(|settings| {
+            for fault in &mut settings.faults {
+                // The beginning is kept, because pods and nodes remember it.
+                if let Fault::NodeLost { during, .. } | Fault::ProvisioningStuck { during, .. } = fault {
+                    during.until = during.until.map(|until| until.min(now));
+                }
+            }
+        });
+    }
+
+    fn window(&self, seconds: u64) -> Window {
+        let from = self.clock.true_now();
+        let lasts = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+        Window { from, until: Some(from + lasts) }
+    }
+
+    fn lose(&self, nodes: &[&str], seconds: u64, keeps_running: bool) {
+        let during = self.window(seconds);
+        self.cluster.change_settings(|settings| {
+            for node in nodes {
+                settings.faults.push(Fault::NodeLost { node: (*node).to_owned(), during, keeps_running });
+            }
+        });
+    }
+
+    /// One of the cluster's own pods.
+    fn some_pod(&self, pick: u64) -> Option<String> {
+        let names: Vec<String> = self.cluster.look(|world| {
+            let ours = world.pods.iter().filter(|(_, pod)| pod.metadata.owner_references.is_some());
+            ours.map(|((_, name), _)| name.clone()).collect()
+        });
+        (!names.is_empty()).then(|| chosen(&names, pick).clone())
+    }
+
+    /// The node is short of memory: the pod has failed, and its record stays.
+    fn evict(&self, pick: u64) {
+        let Some(name) = self.some_pod(pick) else { return };
+        let Ok(mut pod) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) else { return };
+        self.faults.fault("pod evicted", format!("the node of pod {name} evicts it"));
+        let status = pod.status.get_or_insert_default();
+        status.phase = Some("Failed".to_owned());
+        status.reason = Some("Evicted".to_owned());
+        for condition in status.conditions.iter_mut().flatten().filter(|condition| condition.type_.ends_with("Ready")) {
+            "False".clone_into(&mut condition.status);
+        }
+        self.cluster.kubernetes.update_status(&pod).ok();
+    }
+
+    fn stick(&mut self, pick: u64, seconds: u64) {
+        let Some(name) = self.some_pod(pick) else { return };
+        let Ok(mut pod) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) else { return };
+        self.faults.fault("pod stuck terminating", format!("pod {name} is deleted and stays for {seconds} s"));
+        pod.metadata.finalizers.get_or_insert_default().push(STUCK.to_owned());
+        self.cluster.kubernetes.update(&pod).ok();
+        self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, None).ok();
+        self.repair_in(seconds, Repair::Unstick(name));
+    }
+
+    fn take_a_name(&mut self, pick: u64, seconds: u64) {
+        let Some(name) = self.some_pod(pick) else { return };
+        let Ok(ours) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) else { return };
+        self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, Some(0)).ok();
+        let made = self.cluster.kubernetes.create_value(json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": ours.metadata.labels},
+            "spec": {"restartPolicy": "Never", "nodeName": NODES[0], "containers": [{"name": "job", "image": "job"}]},
+        }));
+        let Ok(mut pod) = made else { return };
+        self.faults.fault("foreign pod", format!("somebody else's pod is called {name} for {seconds} s, and has ended"));
+        pod["status"] = json!({"phase": "Succeeded"});
+        self.cluster.kubernetes.update_status_value(pod).ok();
+        self.repair_in(seconds, Repair::RemoveForeign(name));
+    }
+
+    fn cordon(&self, cordoned: bool) {
+        for name in NODES {
+            if let Ok(mut node) = self.cluster.kubernetes.get::<Node>("", name) {
+                node.spec.get_or_insert_default().unschedulable = cordoned.then_some(true);
+                self.cluster.kubernetes.update(&node).ok();
+            }
+        }
+    }
+
+    fn lose_volume(&self, pick: u64) {
+        let names: Vec<String> = self.cluster.look(|world| world.claims.keys().map(|(_, name)| name.clone()).collect());
+        if names.is_empty() {
+            return;
+        }
+        let claim = chosen(&names, pick);
+        self.faults.fault("volume lost", format!("the volume of {claim} is lost"));
+        let kubernetes = &self.cluster.kubernetes;
+        kubernetes.delete::<PersistentVolumeClaim>(NAMESPACE, claim, None).ok();
+        let users: Vec<String> = self.cluster.look(|world| {
+            let uses = |pod: &Pod| crate::view::claim_names(pod).any(|name| name == claim);
+            world.pods.iter().filter(|(_, pod)| uses(pod)).map(|((_, name), _)| name.clone()).collect()
+        });
+        for pod in users {
+            kubernetes.delete::<Pod>(NAMESPACE, &pod, None).ok();
+        }
+    }
+
+    fn edit(&self, change: impl FnOnce(&mut FoundationDBCluster)) {
+        let Ok(mut cluster) = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER) else { return };
+        change(&mut cluster);
+        self.cluster.kubernetes.update(&cluster).ok();
+    }
+
+    fn ask_for_one_more_log(&self) {
+        self.edit(|cluster| {
+            if let Some(logs) = cluster.spec.process_counts.as_mut().and_then(|counts| counts.log.as_mut())
+                && *logs < 6
+            {
+                *logs += 1;
+                self.faults.fault("edit", format!("a user asks for {logs} logs"));
+            }
+        });
+    }
+
+    fn ask_for_less_for_a_while(&mut self, seconds: u64) {
+        let counts = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER).ok();
+        let before = counts.and_then(|cluster| cluster.spec.process_counts).and_then(|counts| counts.storage);
+        if before == Some(1) {
+            return;
+        }
+        self.faults.fault("edit and revert", format!("a user asks for a single storage process, for {seconds} s"));
+        self.edit(|cluster| {
+            if let Some(counts) = cluster.spec.process_counts.as_mut() {
+                counts.storage = Some(1);
+            }
+        });
+        self.repair_in(seconds, Repair::Revert(before));
+    }
+}
+
+fn chosen<T>(from: &[T], pick: u64) -> &T {
+    &from[usize::try_from(pick % from.len() as u64).unwrap_or(0)]
+}
