@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{ClaimFacts, PodFacts};
+use quorate_quorum::{Notice, Severity};
 use serde::Serialize;
 
 /// A cluster, by its name.
@@ -53,8 +55,23 @@ pub(crate) enum Change {
 pub(crate) enum ClusterObject {
     Present(Arc<FoundationDBCluster>),
     /// It is there and can't be read; nobody else is stopped by it.
-    Unreadable(String),
+    Unreadable(Unreadable),
     Gone,
+}
+
+/// An object that can't be read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unreadable {
+    pub(crate) why: String,
+    pub(crate) object: ObjectReference,
+}
+
+impl Unreadable {
+    /// What its user is told.
+    pub(crate) fn notice(&self) -> Notice {
+        let note = format!("the object can't be read, so nothing is done for it: {}", self.why);
+        Notice { severity: Severity::Warning, reason: "UnreadableObject", note }
+    }
 }
 
 /// A namespaced object, by its name.
@@ -72,7 +89,7 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     clusters: BTreeMap<ClusterKey, Known>,
-    unreadable: BTreeMap<ClusterKey, String>,
+    unreadable: BTreeMap<ClusterKey, Unreadable>,
     owners: BTreeMap<(Kind, ObjectKey), ClusterKey>,
     /// While a list is under way: what was there before and has not come again.
     not_yet_listed: BTreeMap<Kind, BTreeSet<ObjectKey>>,
@@ -125,7 +142,7 @@ impl Index {
         self.clusters.get(key)
     }
 
-    pub(crate) fn unreadable(&self) -> &BTreeMap<ClusterKey, String> {
+    pub(crate) fn unreadable(&self) -> &BTreeMap<ClusterKey, Unreadable> {
         &self.unreadable
     }
 

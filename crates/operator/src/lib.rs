@@ -17,6 +17,7 @@ mod lease;
 mod metrics;
 mod operator;
 mod queue;
+mod readable;
 mod round;
 mod watches;
 

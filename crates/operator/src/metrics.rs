@@ -42,12 +42,20 @@ struct HoldOf {
     reason: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    method: String,
+    code: String,
+}
+
 /// Everything that is counted, in a registry of its own.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
     reconciles: Family<Reconcile, Counter>,
     reconcile_errors: Family<Controller, Counter>,
+    reconcile_panics: Family<Controller, Counter>,
+    requests: Family<Request, Counter>,
     reconcile_time: Family<Controller, Histogram>,
     active_workers: Family<Controller, Gauge>,
     queue_depth: Family<Named, Gauge>,
@@ -65,6 +73,8 @@ impl Default for Metrics {
             registry: Registry::default(),
             reconciles: Family::default(),
             reconcile_errors: Family::default(),
+            reconcile_panics: Family::default(),
+            requests: Family::default(),
             reconcile_time,
             active_workers: Family::default(),
             queue_depth: Family::default(),
@@ -76,6 +86,8 @@ impl Default for Metrics {
         let registry = &mut metrics.registry;
         registry.register("controller_runtime_reconcile", "Rounds, by how they ended", metrics.reconciles.clone());
         registry.register("controller_runtime_reconcile_errors", "Rounds that failed", metrics.reconcile_errors.clone());
+        registry.register("controller_runtime_reconcile_panics", "Rounds that panicked", metrics.reconcile_panics.clone());
+        registry.register("rest_client_requests", "Requests to the API server, by method and code", metrics.requests.clone());
         registry.register("controller_runtime_reconcile_time_seconds", "How long rounds took", metrics.reconcile_time.clone());
         registry.register("controller_runtime_active_workers", "Rounds under way", metrics.active_workers.clone());
         registry.register("workqueue_depth", "Clusters that wait for a round", metrics.queue_depth.clone());
@@ -103,6 +115,14 @@ impl Metrics {
         if failed {
             self.reconcile_errors.get_or_create(&Controller { controller: CONTROLLER }).inc();
         }
+    }
+
+    pub(crate) fn panicked(&self) {
+        self.reconcile_panics.get_or_create(&Controller { controller: CONTROLLER }).inc();
+    }
+
+    pub(crate) fn request(&self, method: &str, code: String) {
+        self.requests.get_or_create(&Request { method: method.to_owned(), code }).inc();
     }
 
     pub(crate) fn queue(&self, depth: usize, at_work: usize) {

@@ -1,9 +1,11 @@
 //! The loop: watches feed an index, an event marks its cluster, a bounded number of rounds runs at once, one per cluster.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use kube::Client;
 use quorate_foundationdb::DatabaseReport;
 use quorate_foundationdb::decide::ClusterDecision;
@@ -13,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::backoff::Backoff;
 use crate::events::Recorder;
@@ -92,6 +94,11 @@ impl Shown {
         }
     }
 
+    /// All metrics, in Prometheus' text format.
+    pub fn metrics(&self) -> String {
+        self.metrics.text()
+    }
+
     /// The last decision of each cluster.
     pub fn decisions(&self) -> BTreeMap<ClusterKey, Arc<ClusterDecision>> {
         self.lock().decisions.clone()
@@ -101,7 +108,8 @@ impl Shown {
 impl Operator {
     /// An operator that is not running yet.
     pub fn new(client: Client, clock: Arc<dyn Clock>, database: Arc<dyn FoundationDb>, settings: Settings) -> Self {
-        Self { client, clock, database, settings, shown: Arc::default() }
+        let shown: Arc<Shown> = Arc::default();
+        Self { client: counted(client, Arc::clone(&shown.metrics)), clock, database, settings, shown }
     }
 
     /// What it shows of itself.
@@ -136,6 +144,21 @@ impl Operator {
     }
 }
 
+/// A client whose requests are counted.
+fn counted(client: Client, metrics: Arc<Metrics>) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let (client, metrics, method) = (client.clone(), Arc::clone(&metrics), request.method().clone());
+        async move {
+            let answer = client.send(request).await;
+            let code = answer.as_ref().map_or_else(|_| "<error>".to_owned(), |answer| answer.status().as_u16().to_string());
+            metrics.request(method.as_str(), code);
+            answer
+        }
+    });
+    Client::new(service, namespace)
+}
+
 /// What the loop remembers of a cluster between two rounds. All of it can be lost: it is only saved work.
 struct Memory {
     sighting: Sighting<DatabaseReport>,
@@ -157,6 +180,9 @@ impl Memory {
     }
 }
 
+/// A round that ended, with what it led to; nothing if it panicked.
+type Ended = (ClusterKey, Instant, Option<Outcome>);
+
 struct Loop {
     hands: Hands,
     settings: Settings,
@@ -165,7 +191,9 @@ struct Loop {
     index: Index,
     queue: Queue,
     memories: BTreeMap<ClusterKey, Memory>,
-    rounds: JoinSet<(ClusterKey, Instant, Outcome)>,
+    rounds: JoinSet<Ended>,
+    /// Events that are being written and that nobody waits for.
+    said: JoinSet<()>,
 }
 
 impl Loop {
@@ -179,6 +207,7 @@ impl Loop {
             queue: Queue::default(),
             memories: BTreeMap::new(),
             rounds: JoinSet::new(),
+            said: JoinSet::new(),
         }
     }
 
@@ -199,6 +228,7 @@ impl Loop {
                 () = stop.cancelled() => break,
                 () = self.leadership.changed() => {}
                 Some(ended) = self.rounds.join_next() => self.take_in(ended),
+                Some(_) = self.said.join_next() => {}
                 Some(change) = changes.recv() => {
                     for cluster in self.index.apply(change) {
                         self.queue.mark(cluster);
@@ -227,6 +257,10 @@ impl Loop {
         let now = Instant::now();
         let Some(known) = self.index.get(&key).filter(|known| known.object.is_some()) else {
             self.forget(&key);
+            if let Some(unreadable) = self.index.unreadable().get(&key).cloned() {
+                let recorder = self.hands.recorder.clone();
+                self.said.spawn(async move { recorder.publish(&unreadable.object, &unreadable.notice()).await });
+            }
             return;
         };
         let memory = self.memories.entry(key.clone()).or_insert_with(|| Memory::new(now));
@@ -238,23 +272,24 @@ impl Loop {
         }
         let (hands, known, sighting) = (self.hands.clone(), known.clone(), memory.sighting.clone());
         self.rounds.spawn(async move {
-            let outcome = hands.round(&key, &known, epoch, sighting).await;
-            (key, now, outcome)
+            // A panic is a defect of ours; it costs one round of one cluster.
+            let round = AssertUnwindSafe(hands.round(&key, &known, epoch, sighting)).catch_unwind().await;
+            (key, now, round.ok())
         });
     }
 
-    fn take_in(&mut self, ended: Result<(ClusterKey, Instant, Outcome), tokio::task::JoinError>) {
-        let (key, started, outcome) = match ended {
-            Ok(ended) => ended,
-            Err(error) => {
-                // A panic in a round is a defect of ours; it must not stop the other clusters. The cluster is looked at again when
-                // something happens to it.
-                warn!(%error, "a round ended unexpectedly");
-                return;
-            }
-        };
+    fn take_in(&mut self, ended: Result<Ended, tokio::task::JoinError>) {
+        // Rounds catch their panics, and nobody else ends them.
+        let Ok((key, started, outcome)) = ended else { return };
         let now = Instant::now();
         self.queue.end(&key);
+        let Some(outcome) = outcome else {
+            let wait = self.memories.get_mut(&key).map_or(CATCH_UP, |memory| memory.backoff.failed());
+            error!(cluster = %key, "a round panicked; trying again in {} s", wait.as_secs());
+            self.hands.metrics.panicked();
+            self.queue.wake(&key, now + wait);
+            return;
+        };
         self.hands.metrics.round((now - started).as_secs_f64(), outcome.failed.is_some());
         let Some(memory) = self.memories.get_mut(&key) else { return };
         memory.sighting = outcome.sighting;
@@ -297,8 +332,8 @@ impl Loop {
         state.started = true;
         state.leads = leads;
         state.pending = self.index.pending();
-        if state.unreadable != *self.index.unreadable() {
-            state.unreadable.clone_from(self.index.unreadable());
+        if state.unreadable.len() != self.index.unreadable().len() || !self.index.unreadable().is_empty() {
+            state.unreadable = self.index.unreadable().iter().map(|(key, one)| (key.clone(), one.why.clone())).collect();
         }
     }
 }

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
-use kube::core::DeserializeGuard;
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
-use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::labels;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
@@ -16,15 +14,18 @@ use tracing::warn;
 use crate::ClusterKey;
 use crate::backoff::Backoff;
 use crate::foundationdb::{claim_facts, pod_facts};
-use crate::index::{Change, ClusterObject, Kind, ObjectKey};
+use crate::index::{Change, ClusterObject, Kind, ObjectKey, Unreadable};
+use crate::readable::Readable;
 
 pub(crate) async fn clusters(client: Client, namespace: Option<String>, changes: Sender<Change>) {
     follow(scoped(client, namespace.as_deref()), Config::default(), Kind::Clusters, changes, |object, there| {
         let key = cluster_key(&object);
-        let object = match object.0 {
+        let object = match object {
             _ if !there => ClusterObject::Gone,
-            Ok(cluster) => ClusterObject::Present(Arc::<FoundationDBCluster>::new(cluster)),
-            Err(invalid) => ClusterObject::Unreadable(invalid.error),
+            Readable::Cluster(cluster) => ClusterObject::Present(Arc::from(cluster)),
+            Readable::Unreadable { ref why, .. } => {
+                ClusterObject::Unreadable(Unreadable { why: why.clone(), object: object.object_ref(&()) })
+            }
         };
         Change::Cluster(key, Box::new(object))
     })
@@ -93,7 +94,7 @@ where
     }
 }
 
-fn cluster_key(object: &DeserializeGuard<FoundationDBCluster>) -> ClusterKey {
+fn cluster_key(object: &Readable) -> ClusterKey {
     let metadata = object.meta();
     ClusterKey { namespace: metadata.namespace.clone().unwrap_or_default(), name: metadata.name.clone().unwrap_or_default() }
 }

@@ -49,7 +49,10 @@ fn first_to_notice(seeds: u64) -> Option<Caught> {
     use quorate_world::simulation::{Scenario, simulate as run};
     for seed in 0..seeds {
         for scenario in Scenario::ALL {
-            if let Some(violation) = run(scenario, seed).violation {
+            let violation = run(scenario, seed).violation;
+            // On a thread of its own all gates stand: what breaks there, too, says nothing about the gate.
+            let breaks_anyway = || std::thread::spawn(move || run(scenario, seed).violation.is_some()).join().unwrap_or(true);
+            if let Some(violation) = violation.filter(|_| !breaks_anyway()) {
                 return Some(Caught { scenario: scenario.name, seed, violation });
             }
         }

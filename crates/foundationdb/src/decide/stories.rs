@@ -207,3 +207,56 @@ fn a_silent_database_is_said_and_nothing_is_taken_away() {
     assert_eq!(codes(&decision), ["DatabaseUnreachable"]);
     assert_eq!(decision.status.available, Some(false));
 }
+
+/// For every reason a cluster that is held for it.
+fn one_of_each() -> BTreeMap<&'static str, Hold> {
+    let logs = || settled(&[(ProcessClass::Storage, 3), (ProcessClass::Log, 2)]);
+    let changes: [fn(&mut ClusterSnapshot); 11] = [
+        |seen| seen.desired.skip = true,
+        |seen| seen.desired.deleting = true,
+        |seen| seen.kube.recorded.epoch = Epoch(7),
+        |seen| seen.database = Sighting::Unreachable { since: now(), why: "no answer within 10 s".into() },
+        |seen| {
+            let pod = seen.kube.pods.get_mut("sample-log-1").unwrap();
+            (pod.phase, pod.node, pod.ready) = (PodPhase::Pending, None, false);
+            pod.unschedulable = Some("0/6 nodes are available: 6 Insufficient memory.".into());
+        },
+        |seen| seen.kube.pods.get_mut("sample-log-1").unwrap().deleted_since = Some(now()),
+        |seen| seen.kube.pods.get_mut("sample-log-1").unwrap().owner = Some("somebody else".into()),
+        |seen| seen.kube.pods.get_mut("sample-log-1").unwrap().ready = false,
+        |seen| {
+            let Sighting::Seen { facts, .. } = &mut seen.database else { return };
+            facts.processes.retain(|_, process| process.group.as_ref().is_none_or(|group| group.0 != "log-1"));
+        },
+        |seen| seen.kube.claims.get_mut("sample-log-1-data").unwrap().deleted_since = Some(now()),
+        |seen| *seen.desired.counts.entry(ProcessClass::Log).or_default() = 1,
+    ];
+    let holds = changes.into_iter().flat_map(|change| {
+        let mut seen = logs();
+        change(&mut seen);
+        decide(&seen).holds
+    });
+    holds.map(|hold| (hold.reason.0, hold)).collect()
+}
+
+#[test]
+fn every_reason_is_documented_with_what_it_really_prints() {
+    let examples = one_of_each();
+    let shown: Vec<&str> = examples.keys().copied().collect();
+    let mut listed: Vec<&str> = reasons::ALL.iter().map(|reason| reason.0).collect();
+    listed.sort_unstable();
+    assert_eq!(shown, listed, "every reason has an example, and every hold a listed reason");
+    let mut text = String::from(
+        "# Reasons\n\nWhy something is not done, by its code. The codes never change; `quorate explain` and `status.quorate.holds` show them. \
+         This page is generated from real decisions.\n",
+    );
+    for (code, hold) in &examples {
+        text.push_str(&format!("\n## {code}\n\n```\n{hold}\n```\n"));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reasons.md");
+    if std::env::var_os("QUORATE_UPDATE").is_some() {
+        std::fs::write(file, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(written == text, "docs/reasons.md is out of date; write it again with QUORATE_UPDATE=1");
+}

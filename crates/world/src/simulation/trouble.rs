@@ -113,7 +113,11 @@ impl World {
     pub(super) fn put_right(&mut self, repair: Repair) {
         match repair {
             Repair::Release(watch) => drop(self.cluster.kubernetes.release(watch, usize::MAX)),
-            Repair::EndWatch(id) => self.cluster.kubernetes.end_watches(|watch| watch.id == id),
+            Repair::EndWatch(id) => {
+                // It can't go on where it was, or what it missed would be missed for good; no API server does that.
+                self.cluster.kubernetes.compact(self.cluster.kubernetes.revision());
+                self.cluster.kubernetes.end_watches(|watch| watch.id == id);
+            }
             Repair::Unstick(name) => {
                 if let Ok(mut pod) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) {
                     pod.metadata.finalizers.iter_mut().for_each(|finalizers| finalizers.retain(|one| one != STUCK));
