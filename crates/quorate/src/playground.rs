@@ -1,5 +1,6 @@
 //! `quorate playground`: the embedded world, the operator and a small cluster in one process, for kubectl to play with.
 
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -52,26 +53,70 @@ fn introduce(kubeconfig: &std::path::Path) {
     println!("Ctrl-C ends it.\n");
 }
 
-/// Prints a line whenever something worth a line has changed.
+/// Shows the state: as a screen that is drawn again on a terminal, line by line otherwise.
 async fn show(playground: &Playground) {
+    let on_a_terminal = std::io::stdout().is_terminal();
     let mut last = String::new();
     loop {
-        let (ready, pods) = playground.ready_pods();
-        for (cluster, decision) in playground.shown.decisions() {
-            let status = &decision.status;
-            let available = status.available.map_or("not known", |yes| if yes { "yes" } else { "no" });
-            let mut reasons: Vec<_> = decision.holds.iter().map(|hold| format!("{} ({})", hold.reason, hold.about)).collect();
-            reasons.truncate(3);
-            let held = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
-            let line = format!(
-                "{cluster}: available {available}, process groups {}/{}, pods ready {ready}/{pods}, held: {held}",
-                status.reconciled_groups, status.desired_groups
-            );
-            if line != last {
-                println!("{line}");
-                last = line;
+        let text = if on_a_terminal { screen(playground) } else { summary(playground) };
+        if text != last && !text.is_empty() {
+            if on_a_terminal {
+                redraw(&text);
+            } else {
+                println!("{text}");
             }
+            last = text;
         }
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
+}
+
+/// Moves back over what was drawn below the introduction, and draws it again.
+fn redraw(text: &str) {
+    // Save and restore the cursor around the drawing, and clear what is below it.
+    print!("\x1b[J\x1b7{text}\x1b8");
+    // A terminal that can't be written to will be noticed by its owner.
+    std::io::stdout().flush().ok();
+}
+
+/// One line per cluster.
+fn summary(playground: &Playground) -> String {
+    let (ready, pods) = playground.ready_pods();
+    let lines = playground.shown.decisions().into_iter().map(|(cluster, decision)| {
+        let status = &decision.status;
+        let mut reasons: Vec<_> = decision.holds.iter().map(|hold| format!("{} ({})", hold.reason, hold.about)).collect();
+        reasons.truncate(3);
+        let held = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
+        let (groups, of) = (status.reconciled_groups, status.desired_groups);
+        let available = available(status.available);
+        format!("{cluster}: available {available}, process groups {groups}/{of}, pods ready {ready}/{pods}, held: {held}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Clusters with what is held, and every pod with its node.
+fn screen(playground: &Playground) -> String {
+    let mut text = String::new();
+    for (cluster, decision) in playground.shown.decisions() {
+        let status = &decision.status;
+        let (groups, of) = (status.reconciled_groups, status.desired_groups);
+        text.push_str(&format!("{cluster}   available: {}   process groups: {groups}/{of}\n", available(status.available)));
+        for step in &decision.steps {
+            text.push_str(&format!("  doing: {}\n", step.why));
+        }
+        for hold in &decision.holds {
+            text.push_str(&format!("  held: {} ({}): {}\n", hold.reason, hold.about, hold.sentence));
+        }
+    }
+    text.push_str("\nNODE       PODS\n");
+    for (node, pods) in playground.pods_by_node() {
+        let shown: Vec<String> =
+            pods.into_iter().map(|(name, ready)| if ready { name } else { format!("{name} (not ready)") }).collect();
+        text.push_str(&format!("{node:<10} {}\n", shown.join("  ")));
+    }
+    text
+}
+
+fn available(available: Option<bool>) -> &'static str {
+    available.map_or("not known", |yes| if yes { "yes" } else { "no" })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use quorate_operator::{Clock, LeaseSettings, Operator, Settings, Shown, SystemClock};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Kubernetes, serve};
 use crate::scenery::{self, NAMESPACE};
+use crate::view::{is_ready, name, node_of};
 use crate::{Cluster, ModelDatabases};
 
 /// How often the world looks whether somebody did something.
@@ -57,12 +59,21 @@ impl Playground {
 
     /// How many pods are ready, of how many.
     pub fn ready_pods(&self) -> (usize, usize) {
-        let pods: Vec<k8s_openapi::api::core::v1::Pod> = self.kubernetes.list("").unwrap_or_default();
-        let is_ready = |pod: &&k8s_openapi::api::core::v1::Pod| {
-            let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-            conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
-        };
-        (pods.iter().filter(is_ready).count(), pods.len())
+        let pods: Vec<Pod> = self.kubernetes.list("").unwrap_or_default();
+        (pods.iter().filter(|pod| is_ready(pod)).count(), pods.len())
+    }
+
+    /// Every node with its pods, and whether they are ready; pods without a node come last.
+    pub fn pods_by_node(&self) -> BTreeMap<String, Vec<(String, bool)>> {
+        let nodes: Vec<Node> = self.kubernetes.list("").unwrap_or_default();
+        let mut by_node: BTreeMap<String, Vec<(String, bool)>> =
+            nodes.into_iter().filter_map(|node| Some((node.metadata.name?, Vec::new()))).collect();
+        let pods: Vec<Pod> = self.kubernetes.list("").unwrap_or_default();
+        for pod in pods {
+            let node = node_of(&pod).map_or_else(|| "~ no node".to_owned(), str::to_owned);
+            by_node.entry(node).or_default().push((name(&pod.metadata).to_owned(), is_ready(&pod)));
+        }
+        by_node
     }
 
     /// A kubeconfig for kubectl.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{ProcessClass, labels};
@@ -13,6 +12,7 @@ use tokio::time::Instant;
 
 use super::faults::{Arrival, Effect};
 use crate::mirror::Mirror;
+use crate::view::is_ready;
 
 /// For so long an operator may act after it last held the lease.
 const LEASE: Duration = Duration::from_secs(15);
@@ -216,9 +216,4 @@ impl Invariants {
 
 fn group_of(metadata: &ObjectMeta) -> Option<&String> {
     metadata.labels.as_ref()?.get(labels::GROUP)
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
