@@ -16,59 +16,33 @@ pub(crate) fn run(_simulate: &Simulate) -> Result<ExitCode> {
 
 #[cfg(feature = "mutants")]
 pub(crate) fn run(simulate: &Simulate) -> Result<ExitCode> {
+    use quorate_world::Gate;
+    use quorate_world::simulation::{Noticed, Scenario, first_to_notice, simulate as run};
+
     let seeds = simulate.seeds.unwrap_or(200);
-    let mut outcomes = Vec::new();
-    for gate in quorate_world::Gate::ALL {
-        let caught = gate.removed_during(|| first_to_notice(seeds));
+    let mut survivors = Vec::new();
+    for gate in Gate::ALL {
+        let name = gate.name();
+        let noticed = first_to_notice(seeds, Scenario::ALL, |scenario, seed| gate.removed_during(|| run(scenario, seed)));
+        let line = match noticed {
+            None => {
+                survivors.push(name);
+                format!("{name:<24} NOT NOTICED in {seeds} seeds")
+            }
+            Some(Noticed { scenario, seed, violation }) => {
+                format!("{name:<24} noticed by invariant {} in {scenario}, seed {seed}: {}", violation.invariant, violation.what)
+            }
+        };
         if !simulate.json {
-            println!("{}", line(gate, caught.as_ref(), seeds));
+            println!("{line}");
         }
-        outcomes.push((gate, caught));
     }
-    let survivors: Vec<&str> = outcomes.iter().filter(|(_, caught)| caught.is_none()).map(|(gate, _)| gate.name()).collect();
-    let killed = outcomes.len() - survivors.len();
+    let (mutants, killed) = (Gate::ALL.len(), Gate::ALL.len() - survivors.len());
     if simulate.json {
-        println!("{}", serde_json::json!({"mutants": outcomes.len(), "killed": killed, "survivors": survivors}));
+        let summary = serde_json::json!({"mutants": mutants, "killed": killed, "survivors": survivors});
+        println!("{}", serde_json::to_string(&summary)?);
     } else {
-        println!("{} gates taken away, {killed} noticed", outcomes.len());
+        println!("{mutants} gates taken away, {killed} noticed");
     }
     Ok(if survivors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The first world of a scenario that breaks an invariant.
-#[cfg(feature = "mutants")]
-struct Caught {
-    scenario: &'static str,
-    seed: u64,
-    violation: quorate_world::simulation::Violation,
-}
-
-/// Every scenario gets its worlds in turn, so that a gate that only one of them needs is found as soon as any other.
-#[cfg(feature = "mutants")]
-fn first_to_notice(seeds: u64) -> Option<Caught> {
-    use quorate_world::simulation::{Scenario, simulate as run};
-    for seed in 0..seeds {
-        for scenario in Scenario::ALL {
-            let violation = run(scenario, seed).violation;
-            // On a thread of its own all gates stand: what breaks there, too, says nothing about the gate.
-            let breaks_anyway = || std::thread::spawn(move || run(scenario, seed).violation.is_some()).join().unwrap_or(true);
-            if let Some(violation) = violation.filter(|_| !breaks_anyway()) {
-                return Some(Caught { scenario: scenario.name, seed, violation });
-            }
-        }
-    }
-    None
-}
-
-#[cfg(feature = "mutants")]
-fn line(gate: quorate_world::Gate, caught: Option<&Caught>, seeds: u64) -> String {
-    match caught {
-        None => format!("{:<24} NOT NOTICED in {seeds} seeds", gate.name()),
-        Some(Caught { scenario, seed, violation }) => format!(
-            "{:<24} noticed by invariant {} in {scenario}, seed {seed}: {}",
-            gate.name(),
-            violation.invariant,
-            violation.what
-        ),
-    }
 }

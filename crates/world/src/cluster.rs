@@ -21,14 +21,16 @@ pub struct Cluster {
 struct State {
     settings: KubeletSettings,
     mirror: Mirror,
-    /// When somebody has to look again, as far as the last look could tell; unset if the settings were changed since.
-    settled: Option<Option<Timestamp>>,
+    /// Nobody had anything left to do at the last look, and neither objects nor settings have changed since.
+    settled: bool,
+    /// When somebody has to look again then.
+    wake: Option<Timestamp>,
 }
 
 impl Cluster {
     /// A cluster with these settings.
     pub fn new(kubernetes: Kubernetes, settings: KubeletSettings) -> Self {
-        Self { kubernetes, state: Mutex::new(State { settings, mirror: Mirror::default(), settled: None }) }
+        Self { kubernetes, state: Mutex::new(State { settings, mirror: Mirror::default(), settled: false, wake: None }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -39,7 +41,7 @@ impl Cluster {
     pub fn change_settings(&self, change: impl FnOnce(&mut KubeletSettings)) {
         let mut state = self.lock();
         change(&mut state.settings);
-        state.settled = None;
+        state.settled = false;
     }
 
     /// Shows the objects as they are now.
@@ -47,18 +49,18 @@ impl Cluster {
         let mut state = self.lock();
         // What is taken in here is not seen by the next `settle` as a change.
         if state.mirror.refresh(&self.kubernetes) {
-            state.settled = None;
+            state.settled = false;
         }
         at(&state.mirror)
     }
 
     /// Lets everybody do what they would have done by now, and says when somebody has to look again.
     pub fn settle(&self, now: Timestamp) -> Option<Timestamp> {
-        let State { settings, mirror, settled } = &mut *self.lock();
+        let State { settings, mirror, settled, wake } = &mut *self.lock();
         loop {
-            let changed = mirror.refresh(&self.kubernetes);
-            if let Some(wake) = settled.filter(|wake| !changed && wake.is_none_or(|wake| now < wake)) {
-                return wake;
+            *settled &= !mirror.refresh(&self.kubernetes) && wake.is_none_or(|wake| now < wake);
+            if *settled {
+                return *wake;
             }
             self.kubernetes.collect_garbage();
             self.kubernetes.compute_budgets();
@@ -66,13 +68,13 @@ impl Cluster {
             let before = self.kubernetes.revision();
             self.schedule(mirror, now);
             mirror.refresh(&self.kubernetes);
-            let (changes, wake) = kubelet::next(now, &mirror.view(), settings);
+            let (changes, next) = kubelet::next(now, &mirror.view(), settings);
             for change in changes {
                 self.apply(change);
             }
             if self.kubernetes.revision() == before {
-                *settled = Some(wake);
-                return wake;
+                (*settled, *wake) = (true, next);
+                return next;
             }
         }
     }

@@ -240,6 +240,7 @@ fn one_of_each() -> BTreeMap<&'static str, Hold> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "this test compares with a file")]
 fn every_reason_is_documented_with_what_it_really_prints() {
     let examples = one_of_each();
     let shown: Vec<&str> = examples.keys().copied().collect();

@@ -50,6 +50,7 @@ use serde_json::Value;
 pub use self::http::serve;
 pub use direct::Object;
 pub use faults::{CallInfo, Delivery, Done, Interceptor, NoFaults, Verdict, WatchInfo};
+pub(crate) use object::Metadata;
 pub use resource::Resource;
 pub use service::Body;
 pub use status::Status;
@@ -282,11 +283,17 @@ fn info(call: &Call) -> CallInfo {
 fn executed(state: &mut State, call: &Call, info: &CallInfo, as_of: Option<u64>, interceptor: &dyn Interceptor) -> Answer {
     let key = State::key(call);
     let before = state.store.get(&key).cloned();
-    let (answer, code) = match state.execute(call, as_of) {
+    let reply = state.execute(call, as_of);
+    let made = match &reply {
+        // The call does not name what it creates.
+        Ok(Reply { outcome: Outcome::Object { object, .. }, .. }) if call.name.is_empty() => Some(Arc::clone(object)),
+        _ => None,
+    };
+    let (answer, code) = match reply {
         Ok(reply) => shown(state, call, reply),
         Err(status) => (refused(&status), status.code),
     };
-    let after = state.store.get(&key).cloned();
+    let after = made.or_else(|| state.store.get(&key).cloned());
     interceptor.after(info, &Done { code, before: before.as_deref(), after: after.as_deref() });
     answer
 }

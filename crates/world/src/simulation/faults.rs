@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::script::{CallFault, Disturbance, EventFault, Script};
-use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Status, Verdict, WatchInfo};
+use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Metadata, Status, Verdict, WatchInfo};
 
 /// How the names of the operators' clients begin.
 pub(crate) const OPERATOR: &str = "operator-";
@@ -226,7 +226,9 @@ impl Interceptor for Faults {
         }
         if !call.resource.starts_with("leases") {
             self.lock().operator_writes += 1;
-            self.tell(format!("{}: {} -> {}", call.client, described(call), done.code));
+            let made = done.after.filter(|_| call.name.is_empty()).map_or("", |object| object.name());
+            let space = if made.is_empty() { "" } else { " " };
+            self.tell(format!("{}: {}{space}{made} -> {}", call.client, described(call), done.code));
         }
         if done.code < 300 && !call.resource.starts_with("events") {
             let arrival = Arrival {

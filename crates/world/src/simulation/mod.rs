@@ -7,6 +7,7 @@ mod chance;
 mod clock;
 mod faults;
 mod invariants;
+mod mutants;
 mod operators;
 mod recording;
 mod run;
@@ -17,6 +18,7 @@ mod trouble;
 
 pub use clock::SimulatedClock;
 pub use invariants::Violation;
+pub use mutants::{Noticed, first_to_notice};
 pub use recording::Recording;
 pub use run::{Report, play, simulate};
 pub use scenario::Scenario;
