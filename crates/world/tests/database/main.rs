@@ -1,0 +1,6 @@
+//! The model of FoundationDB, held to recordings of a real one and to the stories told of it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod comparison;
+mod recordings;
+mod story;
