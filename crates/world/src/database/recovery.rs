@@ -149,6 +149,8 @@ impl Database {
             return;
         }
         self.begin_recovery(times::RECRUITS, Some(self.now));
+        // A new leader knows only those who registered with it.
+        self.departed.clear();
     }
 
     /// Ends the generation; the next one accepts commits after so long.

@@ -40,17 +40,20 @@ impl Roles {
     }
 }
 
-/// How often each process is used already.
+/// How often each process is used already, and who got a role of the last kind that was handed out.
 #[derive(Clone, Default)]
-struct Used(BTreeMap<String, usize>);
+struct Used {
+    times: BTreeMap<String, usize>,
+    lately: Vec<String>,
+}
 
 impl Used {
     fn of(&self, address: &str) -> usize {
-        self.0.get(address).copied().unwrap_or(0)
+        self.times.get(address).copied().unwrap_or(0)
     }
 
     fn add(&mut self, address: &str) {
-        *self.0.entry(address.to_owned()).or_default() += 1;
+        *self.times.entry(address.to_owned()).or_default() += 1;
     }
 }
 
@@ -100,6 +103,7 @@ impl Database {
             let (address, _) = self.pick(role, controller.datacenter(), used)?;
             level = level.max(used.of(&address));
             used.add(&address);
+            used.lately.push(address.clone());
             Some(address)
         };
         let commit_proxy = first(Role::CommitProxy, &mut used)?;
@@ -138,8 +142,9 @@ impl Database {
         self.joined()
             .filter(|process| process.datacenter() == datacenter)
             .map(|process| {
-                let again = role == Role::Master && process.address() == self.roles.master;
-                (self.fit(process, role), used.of(process.address()), again, process.address())
+                let address = process.address();
+                let again = (role == Role::Master && address == self.roles.master) || used.lately.iter().any(|it| it == address);
+                (self.fit(process, role), used.of(address), again, address)
             })
             .filter(|(fitness, ..)| *fitness < Fitness::Never)
             .min()

@@ -26,7 +26,7 @@ pub(super) const FIRST_ELECTION: SignedDuration = ms(1_000);
 /// From a leader, or from all that was lost being back, to accepting commits.
 pub(super) const RECRUITS: SignedDuration = ms(600);
 /// The status has no recovery state for so long after an election.
-pub(super) const RECOVERY_UNKNOWN: SignedDuration = ms(500);
+pub(super) const RECOVERY_UNKNOWN: SignedDuration = ms(300);
 /// From the death of a process with a role in the transaction system to accepting commits without it.
 pub(super) const RECOVERS_WITHOUT: SignedDuration = ms(4_500);
 /// A recovery that nobody's death caused: exclusion, inclusion, a better place.

@@ -143,7 +143,10 @@ fn processes(document: &Value, facts: &mut BTreeMap<String, Value>) {
             let name = role["role"].as_str().unwrap_or_default();
             let old =
                 if name == "log" && role.as_object().is_some_and(|role| role.len() == 2) { " of an old generation" } else { "" };
-            *roles.entry(format!("{class}: {name}{old}")).or_default() += 1;
+            // Where nobody is made for them, chance decides who gets the roles that keep nothing.
+            let keeps = matches!(name, "storage" | "log" | "coordinator");
+            let of = if keeps { format!("{class}: ") } else { String::new() };
+            *roles.entry(format!("{of}{name}{old}")).or_default() += 1;
         }
     }
     for (role, count) in roles {

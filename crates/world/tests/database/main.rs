@@ -3,4 +3,5 @@
 
 mod comparison;
 mod recordings;
+mod sequences;
 mod story;

@@ -99,6 +99,15 @@ impl Story {
         }
     }
 
+    /// The leader goes elsewhere: its place is down for a while.
+    pub fn lead_from_elsewhere(&mut self, ports: &[u16]) {
+        self.stop(ports);
+        self.pass(40.0);
+        self.start(ports);
+        self.pass(70.0);
+        assert!(!ports.contains(&self.with_role("cluster_controller")[0]));
+    }
+
     /// How a process is started.
     pub fn spec(&self, port: u16) -> ProcessSpec {
         self.specs[&self.address(port)].clone()
