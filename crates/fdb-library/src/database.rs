@@ -42,8 +42,7 @@ impl Database {
     pub fn transaction(&self) -> Result<Transaction, Error> {
         let mut transaction: *mut CTransaction = std::ptr::null_mut();
         // SAFETY: the database is open, and the pointer is to a variable of ours.
-        let code =
-            unsafe { (self.symbols().fdb_database_create_transaction)(self.0.database, &raw mut transaction) };
+        let code = unsafe { (self.symbols().fdb_database_create_transaction)(self.0.database, &raw mut transaction) };
         Error::check(self.symbols(), code)?;
         Ok(Transaction::new(self.clone(), transaction))
     }
@@ -53,8 +52,7 @@ impl Database {
     pub fn restart(&self, addresses: &str) -> impl Future<Output = Result<bool, Error>> + Send + 'static {
         let length = i32::try_from(addresses.len()).unwrap_or(i32::MAX);
         // SAFETY: the database is open; the text is readable for the length that is given, and the library copies it.
-        let future =
-            unsafe { (self.symbols().fdb_database_reboot_worker)(self.0.database, addresses.as_ptr(), length, 0, 0) };
+        let future = unsafe { (self.symbols().fdb_database_reboot_worker)(self.0.database, addresses.as_ptr(), length, 0, 0) };
         let (pending, database) = (Pending::new(self.symbols(), future), self.clone());
         async move {
             let sent = pending.int64().await;

@@ -83,9 +83,7 @@ impl Pending {
         self.ready().await?;
         let (mut present, mut bytes, mut length) = (0, ptr::null(), 0);
         // SAFETY: the future is ready, and the pointers are to variables of ours.
-        let code = unsafe {
-            (self.symbols.fdb_future_get_value)(self.future, &raw mut present, &raw mut bytes, &raw mut length)
-        };
+        let code = unsafe { (self.symbols.fdb_future_get_value)(self.future, &raw mut present, &raw mut bytes, &raw mut length) };
         self.check(code)?;
         // SAFETY: the library says that so many bytes are there, and keeps them as long as the future lives.
         Ok((present != 0).then(|| unsafe { copy(bytes, length) }))
@@ -96,9 +94,8 @@ impl Pending {
         self.ready().await?;
         let (mut rows, mut count, mut more) = (ptr::null::<CKeyValue>(), 0, 0);
         // SAFETY: the future is ready, and the pointers are to variables of ours.
-        let code = unsafe {
-            (self.symbols.fdb_future_get_keyvalue_array)(self.future, &raw mut rows, &raw mut count, &raw mut more)
-        };
+        let code =
+            unsafe { (self.symbols.fdb_future_get_keyvalue_array)(self.future, &raw mut rows, &raw mut count, &raw mut more) };
         self.check(code)?;
         let mut page = Vec::new();
         for index in 0..usize::try_from(count).unwrap_or(0) {

@@ -32,8 +32,8 @@ pub struct LibraryVersion {
 impl Library {
     /// Loads a library and selects the API version: ours, or an older one if the library knows no newer.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let symbols = Symbols::load(path)
-            .map_err(|error| OpenError::Load { path: path.to_path_buf(), reason: error.to_string() })?;
+        let symbols =
+            Symbols::load(path).map_err(|error| OpenError::Load { path: path.to_path_buf(), reason: error.to_string() })?;
         // SAFETY: takes nothing, returns a number.
         let offered = unsafe { (symbols.fdb_get_max_api_version)() };
         let api_version = offered.min(WANTED_API);
@@ -127,8 +127,7 @@ impl Network {
     pub fn open_file(&self, path: &Path) -> Result<Database, Error> {
         const NO_CLUSTER_FILE_FOUND: i32 = 1515;
         let symbols = self.0.symbols;
-        let path =
-            CString::new(path.to_string_lossy().as_bytes()).map_err(|_| Error::new(symbols, NO_CLUSTER_FILE_FOUND))?;
+        let path = CString::new(path.to_string_lossy().as_bytes()).map_err(|_| Error::new(symbols, NO_CLUSTER_FILE_FOUND))?;
         let mut database = std::ptr::null_mut();
         // SAFETY: as in `open`.
         Error::check(symbols, unsafe { (symbols.fdb_create_database)(path.as_ptr(), &raw mut database) })?;

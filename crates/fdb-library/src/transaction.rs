@@ -210,8 +210,6 @@ impl Transaction {
     /// Waits as long as the database wants after a retryable error, and makes the transaction new; any other error comes back.
     pub async fn on_error(&self, error: &Error) -> Result<(), Error> {
         // SAFETY: the transaction is alive, and the function takes any number.
-        self.pending(unsafe { (self.database.symbols().fdb_transaction_on_error)(self.transaction, error.code) })
-            .ready()
-            .await
+        self.pending(unsafe { (self.database.symbols().fdb_transaction_on_error)(self.transaction, error.code) }).ready().await
     }
 }
