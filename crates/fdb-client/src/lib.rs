@@ -1,6 +1,7 @@
 //! Talking to FoundationDB: one contract, whoever speaks it; and the one that speaks to real clusters, through child processes.
 
 mod bytes;
+mod child;
 mod children;
 mod connection;
 mod contract;
@@ -9,6 +10,7 @@ pub mod protocol;
 mod validate;
 
 pub use bytes::Octets;
+pub use child::{ChildArguments, child_main};
 pub use children::{Children, Limits, Pulse, Settings};
 pub use connection::{ConnectionString, Coordinator, Host};
 pub use contract::{

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fake_child;
+#[path = "../stories/real_child.rs"]
+mod real_child;
 #[path = "../stories/mod.rs"]
 mod stories;
 
@@ -10,6 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Parser;
 use futures::future::join_all;
 use quorate_fdb_client::{
     Answer, Call, Children, Commit, Failure, FoundationDb, Look, Octets, Seen, Settings, Target, TlsIdentity, Write,
@@ -226,6 +229,16 @@ async fn a_child_that_can_not_start_says_why_and_is_not_started_for_every_call()
     }
 }
 
+async fn a_file_that_is_no_library_is_named_by_the_real_child() {
+    let world = world("real", |_| {});
+    let answer = world.look("ns/good").await;
+    assert!(
+        matches!(&answer, Err(Failure::Unavailable(reason)) if reason.contains("libfdb_c_7.3.63.so can't be loaded")),
+        "{answer:?}"
+    );
+    world.end(&[]).await;
+}
+
 async fn a_child_that_never_greets_is_given_up() {
     let world = world("silent", |settings| settings.pulse.start = Duration::from_millis(200));
     let answer = world.look("ns/good").await;
@@ -332,6 +345,9 @@ async fn a_child_killed_at_any_moment_loses_nothing() {
 
 fn main() -> ExitCode {
     if let Ok(start) = std::env::var(fake_child::VARIABLE) {
+        if start == "real" {
+            return quorate_fdb_client::child_main(&real_child::Child::parse().arguments);
+        }
         return fake_child::main(&start);
     }
     stories::tell(stories![
@@ -347,6 +363,7 @@ fn main() -> ExitCode {
         a_child_that_hangs_is_ended_and_replaced,
         a_network_thread_that_hangs_is_noticed_though_the_child_answers,
         a_child_that_can_not_start_says_why_and_is_not_started_for_every_call,
+        a_file_that_is_no_library_is_named_by_the_real_child,
         a_child_that_never_greets_is_given_up,
         a_program_that_is_not_there_is_named,
         a_version_without_library_is_a_failure_of_its_own_and_starts_nothing,
