@@ -1,10 +1,20 @@
-//! Talking to FoundationDB: one contract, whoever speaks it.
+//! Talking to FoundationDB: one contract, whoever speaks it; and the one that speaks to real clusters, through child processes.
 
 mod bytes;
+mod child;
+mod children;
+mod connection;
 mod contract;
+mod libraries;
+pub mod protocol;
+mod validate;
 
 pub use bytes::Octets;
+pub use child::{ChildArguments, child_main};
+pub use children::{Children, Limits, Pulse, Settings};
+pub use connection::{ConnectionString, Coordinator, Host};
 pub use contract::{
     Answer, Call, Change, Commit, Expectation, Failure, FoundationDb, Look, Management, Range, Row, Rows, Seen, Target,
     TlsIdentity, Write,
 };
+pub use validate::{OWN_KEYS, validate};

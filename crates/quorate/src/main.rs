@@ -34,6 +34,9 @@ enum Command {
     Playground(playground::Play),
     /// Run the operator in simulated worlds, with virtual time and faults.
     Simulate(simulate::Simulate),
+    /// Speak to FoundationDB for another quorate, over standard input and output.
+    #[command(hide = true)]
+    FdbChild(quorate_fdb_client::ChildArguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Crds => return crds::print(),
         Command::Playground(play) => play.run(),
         Command::Simulate(simulate) => simulate.run(),
+        Command::FdbChild(arguments) => return quorate_fdb_client::child_main(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("quorate: {error:#}");
