@@ -243,7 +243,9 @@ impl Database {
             .sum();
         let copying = SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX) / 4);
         for (position, to, priority) in planned {
-            let least = if priority > priority::UNHEALTHY { times::REPLICATES } else { times::MOVES };
+            let copies = &self.data.shards[position].copies;
+            let dead = |id: &u64| self.data.servers.get(id).is_some_and(|server| server.dead_since.is_some());
+            let least = if copies.iter().any(dead) { times::REPLICATES } else { times::MOVES };
             let until = self.now + least + copying;
             self.data.shards[position].relocation = Some(Relocation { to, priority, copied: false, until });
         }

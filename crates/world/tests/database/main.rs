@@ -1,7 +1,9 @@
 //! The model of FoundationDB, held to recordings of a real one and to the stories told of it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod chance;
 mod comparison;
 mod recordings;
 mod sequences;
+mod stories;
 mod story;

@@ -81,7 +81,6 @@ impl Database {
         let (version, generation) = (self.versions.read(self.now), self.generation);
         match commit.manage.as_ref().map_or(Prepared::After(times::QUICK), |manage| self.prepare(manage, &ticket.connection)) {
             Prepared::After(takes) => Ok(Step::Commit { version, generation, at: self.now + takes }),
-            Prepared::Nothing(takes) => Ok(Step::Confirm { at: self.now + takes }),
             Prepared::Refused(failure, takes) => Ok(Step::Refuse { failure, at: self.now + takes }),
         }
     }
@@ -100,8 +99,8 @@ impl Database {
         let blind = version == i64::MAX;
         if !blind {
             if generation != self.generation {
-                // The generation it was sent to is gone with it.
-                return Err(Progress::Done(Err(Failure::UnknownResult)));
+                // The generation it was sent to is gone with it. Whoever asks finds that nothing happened, and tries again.
+                return Ok(Step::Read);
             }
             if !self.serves(&ticket.connection) {
                 return Err(Progress::Waits(None));

@@ -1,14 +1,11 @@
 //! Looking: the status always comes, late when it matters; the rest only while the database can be read.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use quorate_fdb_client::{Answer, Failure, Look, Octets, Rows, Seen};
 
 use super::super::Database;
 use super::super::keyspace::COORDINATORS;
 use super::Progress;
-
-/// What is left of the deadline when the parts that can't be read are given up, so that the status still gets through.
-const ROOM: SignedDuration = SignedDuration::from_millis(200);
 
 /// A look under way.
 #[derive(Debug)]
@@ -28,12 +25,14 @@ impl Looking {
     pub(super) fn new(database: &Database, connection: &str, look: Look, deadline: Timestamp) -> Self {
         let takes = database.status_takes(connection);
         let arrives = database.now + takes;
+        // Parts that hang get nine tenths of the time, so that what did come is still of use.
+        let patience = deadline.duration_since(database.now) * 9 / 10;
         Self {
             look,
             shows: database.now + takes / 2,
             arrives,
-            patience: arrives.max(deadline - ROOM),
-            allowed: u64::try_from(deadline.duration_since(database.now).as_millis()).unwrap_or(0),
+            patience: database.now + patience,
+            allowed: u64::try_from(patience.as_millis()).unwrap_or(0),
             status: None,
         }
     }
@@ -44,8 +43,12 @@ impl Database {
         if looking.status.is_none() && self.now >= looking.shows {
             looking.status = Some(Octets(self.status(connection).to_string().into_bytes()));
         }
+        if self.now >= looking.patience && self.now < looking.arrives {
+            return Progress::Done(Err(Failure::Timeout { milliseconds: looking.allowed }));
+        }
         let Some(status) = looking.status.clone().filter(|_| self.now >= looking.arrives) else {
-            return Progress::Waits(Some(if self.now < looking.shows { looking.shows } else { looking.arrives }));
+            let next = if self.now < looking.shows { looking.shows } else { looking.arrives };
+            return Progress::Waits(Some(next.min(looking.patience)));
         };
         let more = looking.look.exclusions || !looking.look.ranges.is_empty();
         if more && !self.serves(connection) && self.now < looking.patience {

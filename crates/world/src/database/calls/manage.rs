@@ -40,8 +40,6 @@ const CLASSES: [&str; 20] = [
 pub(super) enum Prepared {
     /// It is committed after so long.
     After(SignedDuration),
-    /// There is nothing to do, which is found after so long.
-    Nothing(SignedDuration),
     /// It is refused after so long.
     Refused(Failure, SignedDuration),
 }
@@ -115,7 +113,8 @@ impl Database {
         present.sort_unstable();
         if wanted == present {
             let dead = self.answering(&self.connection).count() < present.len();
-            return Prepared::Nothing(if dead { SignedDuration::from_secs(3) } else { times::STATUS });
+            let takes = if dead { SignedDuration::from_secs(3) } else { times::STATUS };
+            return Prepared::Refused(refused(command, "No change (existing configuration satisfies request)", false), takes);
         }
         if wanted.iter().any(|address| !self.members.contains(*address)) {
             return Prepared::Refused(unreachable(), times::UNREACHABLE_COORDINATOR);
