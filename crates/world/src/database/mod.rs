@@ -29,6 +29,7 @@ mod status;
 mod storage;
 mod times;
 mod truth;
+mod uncertain;
 mod versions;
 
 pub use calls::{Progress, Ticket};
@@ -38,3 +39,4 @@ pub use policy::Policy;
 pub use process::{Exit, ProcessSpec};
 pub use service::{Databases, Fault};
 pub use truth::{Copies, Lost};
+pub use uncertain::{UNCERTAIN, Uncertain};

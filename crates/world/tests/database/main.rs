@@ -5,5 +5,6 @@ mod chance;
 mod comparison;
 mod recordings;
 mod sequences;
+mod service;
 mod stories;
 mod story;
