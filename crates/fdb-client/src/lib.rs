@@ -7,6 +7,8 @@ mod connection;
 mod contract;
 mod libraries;
 pub mod protocol;
+#[cfg(feature = "suite")]
+pub mod suite;
 mod validate;
 
 pub use bytes::Octets;
