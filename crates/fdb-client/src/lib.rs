@@ -7,10 +7,12 @@ mod connection;
 mod contract;
 mod libraries;
 pub mod protocol;
+#[cfg(feature = "suite")]
+pub mod suite;
 mod validate;
 
 pub use bytes::Octets;
-pub use child::{ChildArguments, child_main};
+pub use child::{ChildArguments, child_main, healthy_zone, refusal};
 pub use children::{Children, Limits, Pulse, Settings};
 pub use connection::{ConnectionString, Coordinator, Host};
 pub use contract::{

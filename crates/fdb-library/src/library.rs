@@ -134,3 +134,22 @@ impl Network {
         Ok(Database::new(self.clone(), database))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_client_library_is_named() {
+        for path in ["/no/such/libfdb_c.so", "/dev/null", "/proc/self/exe"] {
+            match Library::open(Path::new(path)) {
+                Err(OpenError::Load { path: named, reason }) => {
+                    assert_eq!(named, Path::new(path));
+                    assert!(!reason.is_empty());
+                }
+                Err(other) => panic!("{path}: {other}"),
+                Ok(_) => panic!("{path} was opened"),
+            }
+        }
+    }
+}

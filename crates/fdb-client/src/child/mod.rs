@@ -11,6 +11,9 @@ mod kill;
 mod look;
 mod serve;
 
+pub use errors::refusal;
+pub use keys::healthy_zone;
+
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
