@@ -125,6 +125,11 @@ impl Database {
         self.processes.get(&server.address).is_some_and(|process| self.fit(process, Role::Storage) == Fitness::Worst)
     }
 
+    /// Whether nothing is to be on a server: it is excluded, it failed, or there are better ones.
+    fn is_unwanted(&self, server: &StorageServer, without_makeshift: bool) -> bool {
+        self.server_is_excluded(server) || self.failed(server) || (without_makeshift && self.is_makeshift(server))
+    }
+
     /// Whether the members could hold all data, log-class processes included.
     pub(super) fn storage_is_possible(&self, configuration: &Configuration) -> bool {
         let able: Vec<&Localities> = self
@@ -219,12 +224,10 @@ impl Database {
     fn relocate(&mut self) {
         let Some(configuration) = self.configuration.clone() else { return };
         let without_makeshift = self.a_team_exists(false);
-        let usable = |server: &StorageServer| {
-            !self.server_is_excluded(server) && !self.failed(server) && !(without_makeshift && self.is_makeshift(server))
-        };
+        let usable = |server: &StorageServer| !self.is_unwanted(server, without_makeshift);
         let mut planned: Vec<(usize, BTreeSet<u64>, u32)> = Vec::new();
         for (position, shard) in self.data.shards.iter().enumerate() {
-            if shard.relocation.is_some() || self.is_well(shard, &configuration, &usable) {
+            if shard.relocation.is_some() || self.is_well(shard, &configuration, usable) {
                 continue;
             }
             if self.data.served(shard, &self.volumes, &self.processes).next().is_none() {
@@ -241,7 +244,7 @@ impl Database {
                 shard.bytes * team.difference(&shard.copies).count() as u64
             })
             .sum();
-        let copying = SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX) / 4);
+        let copying = SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX));
         for (position, to, priority) in planned {
             let copies = &self.data.shards[position].copies;
             let dead = |id: &u64| self.data.servers.get(id).is_some_and(|server| server.dead_since.is_some());
@@ -303,11 +306,7 @@ impl Database {
             .data
             .servers
             .iter()
-            .filter(|(id, server)| {
-                let unwanted =
-                    self.server_is_excluded(server) || self.failed(server) || (without_makeshift && self.is_makeshift(server));
-                unwanted && self.data.load(**id) == 0
-            })
+            .filter(|(id, server)| self.is_unwanted(server, without_makeshift) && self.data.load(**id) == 0)
             .map(|(id, _)| *id)
             .collect();
         for id in retired {

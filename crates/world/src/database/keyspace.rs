@@ -61,9 +61,14 @@ impl KeySpace {
         })
     }
 
+    /// Whether what was read at this version can't be checked any more.
+    pub(super) fn is_too_old(&self, version: i64) -> bool {
+        version < self.oldest
+    }
+
     /// Whether anything that was read at this version was written since.
     pub(super) fn conflicts(&self, read: &[Expectation], version: i64) -> bool {
-        version < self.oldest
+        self.is_too_old(version)
             || read.iter().map(span).any(|(begin, end)| {
                 self.recent.iter().any(|((from, to), written)| *written > version && *from < end && begin < *to)
             })

@@ -64,7 +64,7 @@ pub(super) const REPLICATES: SignedDuration = ms(5_500);
 /// The state stays unhealthy for so long after the move.
 pub(super) const SETTLES: SignedDuration = ms(3_000);
 /// Bytes moved in a second.
-pub(super) const BYTES_PER_SECOND: u64 = 40_000_000;
+pub(super) const BYTES_PER_SECOND: u64 = 160_000_000;
 
 /// A quick answer.
 pub(super) const QUICK: SignedDuration = ms(5);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use quorate_fdb_client::Management;
 
-use crate::story::{Story, recording};
+use crate::story::{Story, address, recording};
 
 #[derive(Clone, Debug)]
 enum Deed {
@@ -18,7 +18,7 @@ enum Deed {
 }
 
 fn deeds(volumes: bool) -> impl Strategy<Value = Vec<Deed>> {
-    let lost = if volumes { 1 } else { 0 };
+    let lost = u32::from(volumes);
     let deed = prop_oneof![
         4 => (0..12_usize).prop_map(Deed::Stop),
         5 => (0..12_usize).prop_map(Deed::Start),
@@ -40,20 +40,20 @@ fn play(deeds: &[Deed]) -> Story {
         let locality = |at: usize| vec![format!("locality_instance_id:{}", instance(at))];
         match *deed {
             Deed::Stop(at) => story.stop(&[ports[at]]),
-            Deed::Start(at) if !story.database.runs(&story.address(ports[at])) => story.start(&[ports[at]]),
+            Deed::Start(at) if !story.database.runs(&address(ports[at])) => story.start(&[ports[at]]),
             Deed::Start(_) => {}
             Deed::Pass(tenths) => story.pass(f64::from(tenths) / 10.0),
             Deed::Exclude(at) => drop(story.commit(Management::Exclude(locality(at)))),
             Deed::Include(at) => drop(story.commit(Management::Include(locality(at)))),
             Deed::Coordinate(at) => {
-                let five = ports[at..at + 5].iter().map(|port| story.address(*port)).collect();
+                let five = ports[at..at + 5].iter().map(|port| address(*port)).collect();
                 drop(story.commit(Management::Coordinators(five)));
             }
             Deed::Maintain(at) => {
                 let zone = story.spec(ports[at]).localities["zoneid"].clone();
                 drop(story.commit(Management::Maintain { zone, seconds: 60 }));
             }
-            Deed::LoseVolume(at) => story.database.lose_volume(&format!("volume of {}", story.address(ports[at]))),
+            Deed::LoseVolume(at) => story.database.lose_volume(&format!("volume of {}", address(ports[at]))),
         }
         let next = story.database.next_event();
         assert!(next.is_none_or(|next| next > story.database.now()), "{next:?} is not in the future");
@@ -69,7 +69,7 @@ proptest! {
     fn without_a_lost_volume_nothing_is_lost_and_everything_comes_back(deeds in deeds(false)) {
         let mut story = play(&deeds);
         prop_assert_eq!(story.database.data_lost(), None);
-        let down: Vec<u16> = story.ports().into_iter().filter(|port| !story.database.runs(&story.address(*port))).collect();
+        let down: Vec<u16> = story.ports().into_iter().filter(|port| !story.database.runs(&address(*port))).collect();
         story.start(&down);
         story.pass(30.0);
         let instances: Vec<String> = story.ports().iter()

@@ -3,6 +3,7 @@
 
 mod chance;
 mod comparison;
+mod contract;
 mod recordings;
 mod sequences;
 mod service;

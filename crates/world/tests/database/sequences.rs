@@ -74,8 +74,11 @@ fn facts(status: &Value) -> Facts {
     .into()
 }
 
-/// Plays the script, a list of moments and deeds, and compares the fields.
-fn follow(file: &str, fields: &[&'static str], story: &mut Story, script: &mut [(f64, &mut dyn FnMut(&mut Story))]) {
+/// Something that is done at a moment.
+type Deed<'a> = (f64, &'a mut dyn FnMut(&mut Story));
+
+/// Plays the script and compares the fields.
+fn follow(file: &str, fields: &[&'static str], story: &mut Story, script: &mut [Deed<'_>]) {
     let lines = recorded(file);
     let beginning = story.database.now();
     let end = lines.last().unwrap().from;

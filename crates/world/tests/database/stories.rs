@@ -285,7 +285,7 @@ fn three_datacenters_need_six_zones_before_there_is_a_database() {
 #[test]
 fn a_status_is_slow_when_it_matters() {
     let mut story = twelve();
-    let mut takes = |story: &mut Story| seconds(story, |story| drop(story.look()));
+    let takes = |story: &mut Story| seconds(story, |story| drop(story.look()));
     assert!(takes(&mut story) < 0.1);
     story.stop(&[4704]);
     story.pass(1.0);

@@ -19,6 +19,11 @@ pub fn recorded_text(file: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The address of a port.
+pub fn address(port: u16) -> String {
+    format!("127.0.0.1:{port}")
+}
+
 /// A cluster in a story.
 pub struct Story {
     pub database: Database,
@@ -80,22 +85,17 @@ impl Story {
         self.database.now().duration_since(earlier).as_secs_f64()
     }
 
-    /// Full address of a port of this cluster.
-    pub fn address(&self, port: u16) -> String {
-        format!("127.0.0.1:{port}")
-    }
-
     /// These processes die.
     pub fn stop(&mut self, ports: &[u16]) {
         for port in ports {
-            self.database.stop_process(&self.address(*port));
+            self.database.stop_process(&address(*port));
         }
     }
 
     /// These processes start again on their volumes.
     pub fn start(&mut self, ports: &[u16]) {
         for port in ports {
-            self.database.start_process(self.specs[&self.address(*port)].clone());
+            self.database.start_process(self.specs[&address(*port)].clone());
         }
     }
 
@@ -110,7 +110,7 @@ impl Story {
 
     /// How a process is started.
     pub fn spec(&self, port: u16) -> ProcessSpec {
-        self.specs[&self.address(port)].clone()
+        self.specs[&address(port)].clone()
     }
 
     /// All ports.

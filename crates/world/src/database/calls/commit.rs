@@ -20,12 +20,33 @@ pub(super) struct Committing {
 enum Step {
     /// What is expected is to be read.
     Read,
-    /// It was read at this version of this generation, and is committed at this moment.
-    Commit { version: i64, generation: u64, at: Timestamp },
+    /// It is committed at this moment. A blind commit has read nothing.
+    Commit { read: Option<ReadAt>, at: Timestamp },
     /// The database will refuse it at this moment.
     Refuse { failure: Failure, at: Timestamp },
     /// It is done, and known to be at this moment, if the database can be read then.
     Confirm { at: Timestamp },
+}
+
+/// When a transaction read.
+#[derive(Clone, Copy, Debug)]
+struct ReadAt {
+    version: i64,
+    generation: u64,
+}
+
+/// What comes of a step.
+enum Turn {
+    Next(Step),
+    Stop(Progress),
+}
+
+impl Turn {
+    fn failed(failure: Failure) -> Self {
+        Self::Stop(Progress::Done(Err(failure)))
+    }
+
+    const WAITS: Self = Self::Stop(Progress::Waits(None));
 }
 
 impl Committing {
@@ -46,74 +67,77 @@ impl Database {
                 Step::Refuse { failure, .. } => return Progress::Done(Err(failure)),
                 Step::Confirm { .. } if !self.serves(&ticket.connection) => return Progress::Waits(None),
                 Step::Confirm { .. } => return Progress::Done(Ok(Answer::Committed)),
-                Step::Commit { version, generation, .. } => self.write(ticket, version, generation),
+                Step::Commit { read, .. } => self.write(ticket, read),
             };
             match step {
-                Ok(step) => {
+                Turn::Next(step) => {
                     let Stage::Commit(committing) = &mut ticket.stage else { return Progress::Waits(None) };
                     committing.step = step;
                 }
-                Err(progress) => return progress,
+                Turn::Stop(progress) => return progress,
             }
         }
     }
 
-    fn read(&mut self, ticket: &Ticket) -> Result<Step, Progress> {
-        let Stage::Commit(Committing { commit, .. }) = &ticket.stage else { return Err(Progress::Waits(None)) };
+    fn read(&mut self, ticket: &Ticket) -> Turn {
+        let Stage::Commit(Committing { commit, .. }) = &ticket.stage else { return Turn::WAITS };
         match &commit.manage {
             Some(Management::IncludeBlindly(_)) => return self.read_nothing(ticket),
             Some(Management::Configure(change)) if change.new.is_some() && !self.available() => return self.read_nothing(ticket),
             Some(Management::Exclude(_)) if !self.serves(&ticket.connection) => {
                 let at = ticket.began + times::EXCLUSION_GIVES_UP;
                 if self.now < at {
-                    return Err(Progress::Waits(Some(at)));
+                    return Turn::Stop(Progress::Waits(Some(at)));
                 }
                 let message =
                     "ERROR: Could not calculate the impact of this exclude on the total available space in the cluster.\n";
-                return Err(Progress::Done(Err(refused("exclude", message, false))));
+                return Turn::failed(refused("exclude", message, false));
             }
-            _ if !self.serves(&ticket.connection) => return Err(Progress::Waits(None)),
+            _ if !self.serves(&ticket.connection) => return Turn::WAITS,
             _ => {}
         }
         if let Some(key) = self.keys.unmet(&commit.expect) {
-            return Err(Progress::Done(Err(Failure::Changed { key })));
+            return Turn::failed(Failure::Changed { key });
         }
-        let (version, generation) = (self.versions.read(self.now), self.generation);
+        let read = Some(ReadAt { version: self.versions.read(self.now), generation: self.generation });
         match commit.manage.as_ref().map_or(Prepared::After(times::QUICK), |manage| self.prepare(manage, &ticket.connection)) {
-            Prepared::After(takes) => Ok(Step::Commit { version, generation, at: self.now + takes }),
-            Prepared::Refused(failure, takes) => Ok(Step::Refuse { failure, at: self.now + takes }),
+            Prepared::After(takes) => Turn::Next(Step::Commit { read, at: self.now + takes }),
+            Prepared::Refused(failure, takes) => Turn::Next(Step::Refuse { failure, at: self.now + takes }),
         }
     }
 
     /// A creation and a blind include go through whatever leader there is, without reading.
-    fn read_nothing(&self, ticket: &Ticket) -> Result<Step, Progress> {
+    fn read_nothing(&self, ticket: &Ticket) -> Turn {
         let led = !matches!(self.phase, Phase::Leaderless(_)) && self.routes_here(&ticket.connection);
         if !led {
-            return Err(Progress::Waits(None));
+            return Turn::WAITS;
         }
-        Ok(Step::Commit { version: i64::MAX, generation: self.generation, at: self.now + times::QUICK })
+        Turn::Next(Step::Commit { read: None, at: self.now + times::QUICK })
     }
 
-    fn write(&mut self, ticket: &Ticket, version: i64, generation: u64) -> Result<Step, Progress> {
-        let Stage::Commit(Committing { commit, .. }) = &ticket.stage else { return Err(Progress::Waits(None)) };
-        let blind = version == i64::MAX;
-        if !blind {
-            if generation != self.generation {
-                // The generation it was sent to is gone with it. Whoever asks finds that nothing happened, and tries again.
-                return Ok(Step::Read);
+    fn write(&mut self, ticket: &Ticket, read: Option<ReadAt>) -> Turn {
+        let Stage::Commit(Committing { commit, .. }) = &ticket.stage else { return Turn::WAITS };
+        if let Some(ReadAt { version, generation }) = read {
+            // The generation it was sent to is gone with it, or it took too long. Whoever asks finds that nothing happened, and tries
+            // again.
+            if generation != self.generation || self.keys.is_too_old(version) {
+                return Turn::Next(Step::Read);
             }
             if !self.serves(&ticket.connection) {
-                return Err(Progress::Waits(None));
+                return Turn::WAITS;
             }
             let writes = !commit.writes.is_empty() || commit.manage.as_ref().is_some_and(|manage| self.would_write(manage));
             // What turns out to write nothing is not checked.
             if writes && self.keys.conflicts(&commit.expect, version) {
-                return Err(Progress::Done(Err(Failure::Conflict)));
+                return Turn::failed(Failure::Conflict);
             }
         }
         let consequence = match &commit.manage {
             None => Consequence::None,
-            Some(manage) => self.manage(manage).map_err(|failure| Progress::Done(Err(failure)))?,
+            Some(manage) => match self.manage(manage) {
+                Ok(consequence) => consequence,
+                Err(failure) => return Turn::failed(failure),
+            },
         };
         if !matches!(consequence, Consequence::LosesWrites(_)) && !commit.writes.is_empty() {
             let version = self.versions.commit(self.now);
@@ -123,17 +147,17 @@ impl Database {
         match consequence {
             Consequence::None => {
                 self.settle();
-                Err(Progress::Done(Ok(Answer::Committed)))
+                Turn::Stop(Progress::Done(Ok(Answer::Committed)))
             }
             Consequence::Confirmed => {
                 self.settle();
-                Ok(Step::Confirm { at: self.now + times::QUICK })
+                Turn::Next(Step::Confirm { at: self.now + times::QUICK })
             }
             Consequence::Recovery(takes) | Consequence::LosesWrites(takes) => {
                 self.begin_recovery(takes, None);
                 self.replace_distributor();
                 self.settle();
-                Ok(Step::Confirm { at: self.now + takes })
+                Turn::Next(Step::Confirm { at: self.now + takes })
             }
         }
     }

@@ -9,11 +9,11 @@ use super::super::database::Maintenance;
 use super::super::exclusion::{Exclusion, bare};
 use super::super::fitness::{Fitness, Role};
 use super::super::keyspace::{CONFIGURATION, COORDINATORS, INIT_ID, MOVE_KEYS_LOCK};
-use super::super::recovery::Phase;
 use super::super::times;
 use super::commit::refused;
 
-const CLASSES: [&str; 20] = [
+/// The classes that can be set.
+const CLASSES: [&str; 19] = [
     "unset",
     "storage",
     "transaction",
@@ -23,7 +23,6 @@ const CLASSES: [&str; 20] = [
     "grv_proxy",
     "master",
     "test",
-    "unset",
     "stateless",
     "log",
     "router",
@@ -222,7 +221,6 @@ impl Database {
                 volume.logs.clear();
             }
         }
-        debug_assert!(matches!(self.phase, Phase::NeverCreated | Phase::Accepting { .. } | Phase::Recovering(_)));
     }
 }
 

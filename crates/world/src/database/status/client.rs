@@ -7,6 +7,7 @@ use super::super::connection::Connection;
 use super::protocol_of;
 
 /// Why there is no answer from the cluster.
+#[derive(Clone, Copy)]
 pub(super) enum Missing {
     /// Too few coordinators answer.
     Quorum,
@@ -40,7 +41,7 @@ pub(super) fn without_cluster(database: &Database, connection: &Connection, miss
 }
 
 /// A status with a cluster, and with what the client makes of it.
-pub(super) fn with_cluster(database: &Database, cluster: Map<String, Value>) -> Value {
+pub(super) fn with_cluster(database: &Database, cluster: &Map<String, Value>) -> Value {
     let available = database.available();
     let quiet = |messages: &Value| messages.as_array().is_none_or(Vec::is_empty);
     let processes_quiet = cluster["processes"].as_object().is_some_and(|all| all.values().all(|it| quiet(&it["messages"])));

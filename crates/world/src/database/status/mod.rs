@@ -87,16 +87,15 @@ impl Database {
             cluster.insert("recovery_state".into(), state);
         }
         self.maintenance_status(&mut cluster);
-        match self.readable_configuration() {
-            Some(configuration) => self.readable_parts(&mut cluster, configuration),
-            None => {
-                cluster.insert("idempotency_ids".into(), json!({}));
-                cluster.insert("layers".into(), json!({"_error": "configurationMissing", "_valid": false}));
-                cluster.insert("version_epoch".into(), json!({}));
-            }
+        if let Some(configuration) = self.readable_configuration() {
+            self.readable_parts(&mut cluster, configuration);
+        } else {
+            cluster.insert("idempotency_ids".into(), json!({}));
+            cluster.insert("layers".into(), json!({"_error": "configurationMissing", "_valid": false}));
+            cluster.insert("version_epoch".into(), json!({}));
         }
         cluster.insert("messages".into(), Value::Array(messages));
-        client::with_cluster(self, cluster)
+        client::with_cluster(self, &cluster)
     }
 
     fn readable_parts(&self, cluster: &mut Map<String, Value>, configuration: &Configuration) {
