@@ -38,6 +38,8 @@ pub struct Database {
     /// The process that leads the cluster; empty if none does.
     pub(super) controller: String,
     pub(super) roles: Roles,
+    /// Whether a process with a role died since the generation began.
+    pub(super) role_died: bool,
     /// Generations of the log, the current one first.
     pub(super) logs: Vec<Generation>,
     pub(super) data: Data,
@@ -83,6 +85,7 @@ impl Database {
             generation: 1,
             controller: String::new(),
             roles: Roles::default(),
+            role_died: false,
             logs: Vec::new(),
             data: Data::default(),
             distributor: None,

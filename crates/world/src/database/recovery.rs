@@ -56,8 +56,6 @@ pub(super) struct Recovery {
     pub stuck: Option<Stuck>,
     /// Processes with a role that are gone.
     missing: BTreeSet<String>,
-    /// Whether any was.
-    lost: bool,
 }
 
 /// Why a recovery does not go on.
@@ -89,6 +87,7 @@ impl Database {
 
     /// Takes every step that is due.
     pub(super) fn drive_recovery(&mut self) {
+        self.role_died |= self.roles.holders().any(|address| !self.processes.contains_key(address));
         while self.step() {}
     }
 
@@ -158,7 +157,6 @@ impl Database {
         self.versions.stop(self.now);
         self.generation += 2;
         let missing = self.missing_holders();
-        let lost = !missing.is_empty();
         // Recruiting fails on the dead until they are known to be dead.
         let known = missing
             .iter()
@@ -167,7 +165,7 @@ impl Database {
             .max()
             .unwrap_or(self.now);
         let ready = Some(known.max(self.now + takes));
-        self.phase = Phase::Recovering(Recovery { elected, ready, stuck: None, missing, lost });
+        self.phase = Phase::Recovering(Recovery { elected, ready, stuck: None, missing });
     }
 
     fn missing_holders(&self) -> BTreeSet<String> {
@@ -177,7 +175,6 @@ impl Database {
     fn recover(&mut self, mut recovery: Recovery) -> bool {
         let missing = self.missing_holders();
         if missing.difference(&recovery.missing).next().is_some() {
-            recovery.lost = true;
             recovery.ready = recovery.ready.map(|ready| ready.max(self.now + times::RECOVERS_WITHOUT));
         } else if missing.is_empty() && !recovery.missing.is_empty() {
             recovery.ready = recovery.ready.map(|ready| ready.min(self.now + times::RECRUITS));
@@ -220,7 +217,8 @@ impl Database {
     }
 
     fn accept(&mut self, recovery: &Recovery, roles: Roles) {
-        if recovery.lost && recovery.elected.is_some() {
+        // A new leader's first attempt fails on what died with the old one.
+        if std::mem::take(&mut self.role_died) && recovery.elected.is_some() {
             self.generation += 2;
         }
         let begin = self.versions.recover(self.now);

@@ -4,7 +4,9 @@
 mod chance;
 mod comparison;
 mod contract;
+mod losses;
 mod recordings;
+mod recoveries;
 mod sequences;
 mod service;
 mod stories;
