@@ -38,6 +38,9 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Play a run again that broke something.
     Replay(replay::Replay),
+    /// Speak to FoundationDB for another quorate, over standard input and output.
+    #[command(hide = true)]
+    FdbChild(quorate_fdb_client::ChildArguments),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Playground(play) => play.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Replay(replay) => replay.run(),
+        Command::FdbChild(arguments) => return quorate_fdb_client::child_main(&arguments),
     };
     done.unwrap_or_else(|error| {
         eprintln!("quorate: {error:#}");

@@ -4,6 +4,7 @@
 //! The last two are pure: they read a [`ClusterView`] and answer with values.
 
 mod cluster;
+pub mod database;
 mod databases;
 mod foundationdb;
 pub mod kubelet;

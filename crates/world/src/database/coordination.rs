@@ -1,0 +1,102 @@
+//! Coordinators: the quorum without which nothing works, what they keep on disk, and how they pass on to their successors.
+
+use rand_chacha::rand_core::Rng;
+
+use super::Database;
+use super::connection::Connection;
+use super::process::{Process, protocol};
+
+/// What a connection string leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// To the database.
+    Here,
+    /// Too few of its coordinators answer.
+    NoQuorum(Connection),
+    /// They answer, and know nothing of this database.
+    Unknown(Connection),
+}
+
+impl Database {
+    /// The coordinators of a connection string that answer, with their processes.
+    pub(super) fn answering<'a>(&'a self, connection: &'a Connection) -> impl Iterator<Item = &'a Process> {
+        connection.addresses().filter_map(|address| self.processes.get(address))
+    }
+
+    /// Whether a majority of the coordinators runs, in one protocol.
+    pub(super) fn has_quorum(&self) -> bool {
+        self.spoken().is_some()
+    }
+
+    /// The protocol that a majority of the coordinators speaks. Processes that speak another are no part of the cluster.
+    pub(super) fn spoken(&self) -> Option<&str> {
+        let protocols: Vec<&str> = self.answering(&self.connection).map(|process| protocol(&process.spec.version)).collect();
+        let speak = |one: &&str| protocols.iter().filter(|other| *other == one).count();
+        protocols.iter().find(|one| speak(one) >= self.connection.majority()).copied()
+    }
+
+    /// Where a connection string leads: to the coordinators themselves, or through their predecessors, a majority of whom must still know
+    /// where they went.
+    pub(super) fn route(&self, text: &str) -> Option<Route> {
+        let mut connection = Connection::parse(text)?;
+        for _ in 0..100 {
+            if connection.name() == self.connection.name() {
+                return Some(if self.has_quorum() { Route::Here } else { Route::NoQuorum(self.connection.clone()) });
+            }
+            let name = connection.name();
+            let answers: Vec<&Process> = self.answering(&connection).collect();
+            if answers.len() < connection.majority() {
+                return Some(Route::NoQuorum(connection));
+            }
+            let forwards: Vec<&String> = answers
+                .iter()
+                .filter_map(|process| self.volumes.get(&process.spec.volume)?.coordinates.get(&name)?.as_ref())
+                .collect();
+            if forwards.len() < connection.majority() {
+                return Some(Route::Unknown(connection));
+            }
+            connection = Connection::parse(forwards[0])?;
+        }
+        None
+    }
+
+    /// Whether the coordinators may have forgotten the database: a majority could answer that never heard of it.
+    pub(super) fn forgotten_by_coordinators(&self) -> bool {
+        let name = self.connection.name();
+        let ignorant = self
+            .answering(&self.connection)
+            .filter(|process| self.volumes.get(&process.spec.volume).is_none_or(|volume| !volume.coordinates.contains_key(&name)))
+            .count();
+        ignorant >= self.connection.majority()
+    }
+
+    /// Every coordinator that runs keeps the state of the database; so it does at every recovery.
+    pub(super) fn write_coordinated_state(&mut self) {
+        let name = self.connection.name();
+        let volumes: Vec<String> = self.answering(&self.connection).map(|process| process.spec.volume.clone()).collect();
+        for volume in volumes {
+            self.volumes.entry(volume).or_default().coordinates.entry(name.clone()).or_insert(None);
+        }
+        let here = self.connection.to_string();
+        let members: Vec<String> = self.joined().map(|process| process.spec.volume.clone()).collect();
+        for volume in members {
+            self.volumes.entry(volume).or_default().connection = Some(here.clone());
+        }
+    }
+
+    /// Others coordinate from now on, under a new id; the old ones keep in mind where they went.
+    pub(super) fn move_coordinators(&mut self, coordinators: Vec<String>) {
+        let old = self.connection.clone();
+        self.connection = Connection { description: old.description.clone(), id: self.random_id(), coordinators };
+        let forward = self.connection.to_string();
+        let volumes: Vec<String> = self.answering(&old).map(|process| process.spec.volume.clone()).collect();
+        for volume in volumes {
+            self.volumes.entry(volume).or_default().coordinates.insert(old.name(), Some(forward.clone()));
+        }
+    }
+
+    fn random_id(&mut self) -> String {
+        const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        (0..32).map(|_| char::from(LETTERS[self.chance.next_u32() as usize % LETTERS.len()])).collect()
+    }
+}

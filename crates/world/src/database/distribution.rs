@@ -1,0 +1,320 @@
+//! Data distribution: which storage servers there are, and which shards move where.
+//!
+//! It starts anew when its process does, and then moves nothing for half a minute. It learns of a dead server a minute late. Where no team
+//! can satisfy the policy it moves nothing and reports nothing: its state is that of its queue, not of the copies.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Database;
+use super::configuration::Configuration;
+use super::fitness::{Fitness, Role};
+use super::policy::Localities;
+use super::recovery::Phase;
+use super::storage::{Relocation, Shard, StorageServer};
+use super::times;
+
+/// How many shards a database has.
+const SHARDS: usize = 16;
+
+/// Priorities of relocations, as FoundationDB numbers them.
+pub(super) mod priority {
+    /// A server that is not wanted there.
+    pub const UNDESIRED: u32 = 150;
+    /// A team that is not as it should be.
+    pub const UNHEALTHY: u32 = 700;
+    /// Two copies are left.
+    pub const TWO_LEFT: u32 = 709;
+    /// One copy is left.
+    pub const ONE_LEFT: u32 = 800;
+    /// No copy is left.
+    pub const NONE_LEFT: u32 = 999;
+}
+
+/// The data distributor.
+#[derive(Clone, Debug)]
+pub(super) struct Distributor {
+    /// The process it is on.
+    pub on: String,
+    pub recruited: Timestamp,
+    /// When it begins to move data.
+    pub ready: Timestamp,
+    /// When it makes room for the next one.
+    leaves: Option<Timestamp>,
+}
+
+impl Database {
+    /// The distributor, if it is ready to move data.
+    pub(super) fn ready_distributor(&self) -> Option<&Distributor> {
+        self.distributor.as_ref().filter(|distributor| distributor.ready <= self.now)
+    }
+
+    /// When data distribution goes on by itself.
+    pub(super) fn distribution_events(&self) -> impl Iterator<Item = Timestamp> {
+        let distributor = self.distributor.iter().flat_map(|distributor| [Some(distributor.ready), distributor.leaves]);
+        let failures = self.data.servers.values().map(|server| self.fails_at(server));
+        let moves = self.data.shards.iter().map(|shard| shard.relocation.as_ref().map(|relocation| relocation.until));
+        distributor.chain(failures).chain(moves).chain(std::iter::once(self.next_distributor)).flatten()
+    }
+
+    /// A new distributor takes over.
+    pub(super) fn replace_distributor(&mut self) {
+        if let Some(distributor) = &mut self.distributor {
+            distributor.leaves = Some(self.now + SignedDuration::from_millis(400));
+        }
+        self.next_distributor = Some(self.now + times::DISTRIBUTOR_RECRUITED);
+    }
+
+    /// Does what is due.
+    pub(super) fn distribute(&mut self) {
+        let now = self.now;
+        let gone = |distributor: &Distributor, members: &BTreeSet<String>| {
+            !members.contains(&distributor.on) || distributor.leaves.is_some_and(|leaves| leaves <= now)
+        };
+        if self.distributor.as_ref().is_some_and(|distributor| gone(distributor, &self.members)) {
+            self.distributor = None;
+            for shard in &mut self.data.shards {
+                shard.relocation = None;
+            }
+        }
+        if !matches!(self.phase, Phase::Accepting { .. }) {
+            return;
+        }
+        if self.distributor.is_none() && self.next_distributor.is_none() {
+            self.next_distributor = Some(now + times::DISTRIBUTOR_RECRUITED);
+        }
+        if self.next_distributor.is_some_and(|next| next <= now) {
+            self.next_distributor = None;
+            let ready = now + times::DISTRIBUTOR_READY - times::DISTRIBUTOR_RECRUITED;
+            self.distributor = Some(Distributor { on: self.roles.master.clone(), recruited: now, ready, leaves: None });
+        }
+        if self.ready_distributor().is_some() {
+            self.finish_moves();
+            self.recruit_storage();
+            self.relocate();
+            self.retire_servers();
+        }
+    }
+
+    /// When a dead server will count as failed; `None` if it lives, or is under maintenance.
+    fn fails_at(&self, server: &StorageServer) -> Option<Timestamp> {
+        let dead = server.dead_since?;
+        let recruited = self.distributor.as_ref()?.recruited;
+        let zone = server.localities.get("zoneid");
+        if self.maintenance.as_ref().is_some_and(|maintenance| Some(&maintenance.zone) == zone) {
+            return None;
+        }
+        let maintained = self.maintained.as_ref().filter(|maintained| Some(&maintained.zone) == zone);
+        let noticed = (dead + times::DEATH_IS_NOTICED).max(recruited + SignedDuration::from_secs(1));
+        let noticed = maintained.map_or(noticed, |maintained| noticed.max(maintained.until + times::AFTER_MAINTENANCE));
+        Some(noticed + times::FAILURE_REACTION)
+    }
+
+    /// Whether data distribution knows that a server is dead.
+    pub(super) fn failed(&self, server: &StorageServer) -> bool {
+        self.fails_at(server).is_some_and(|at| at <= self.now)
+    }
+
+    fn server_is_excluded(&self, server: &StorageServer) -> bool {
+        self.excludes(&server.address, &server.localities)
+    }
+
+    /// Whether a server is on a process of the wrong class.
+    fn is_makeshift(&self, server: &StorageServer) -> bool {
+        self.processes.get(&server.address).is_some_and(|process| self.fit(process, Role::Storage) == Fitness::Worst)
+    }
+
+    /// Whether nothing is to be on a server: it is excluded, it failed, or there are better ones.
+    fn is_unwanted(&self, server: &StorageServer, without_makeshift: bool) -> bool {
+        self.server_is_excluded(server) || self.failed(server) || (without_makeshift && self.is_makeshift(server))
+    }
+
+    /// Whether the members could hold all data, log-class processes included.
+    pub(super) fn storage_is_possible(&self, configuration: &Configuration) -> bool {
+        let able: Vec<&Localities> = self
+            .joined()
+            .filter(|process| self.fit(process, Role::Storage) <= Fitness::Worst)
+            .map(super::process::Process::localities)
+            .collect();
+        configuration.storage_policy.holds(&able)
+    }
+
+    /// Whether a team can be made of servers that are neither excluded nor failed, with or without those on makeshift processes.
+    fn a_team_exists(&self, makeshift: bool) -> bool {
+        let Some(configuration) = &self.configuration else { return false };
+        let usable: Vec<&Localities> = self
+            .data
+            .servers
+            .values()
+            .filter(|server| !self.server_is_excluded(server) && !self.failed(server))
+            .filter(|server| makeshift || !self.is_makeshift(server))
+            .map(|server| &server.localities)
+            .collect();
+        configuration.storage_policy.holds(&usable)
+    }
+
+    /// The first storage servers and shards of a new database.
+    pub(super) fn create_data(&mut self) {
+        self.recruit_on(|fitness, _| fitness <= Fitness::Unset, SignedDuration::ZERO);
+        if !self.a_team_exists(true) {
+            self.recruit_on(|fitness, _| fitness <= Fitness::Worst, SignedDuration::ZERO);
+        }
+        let Some(configuration) = self.configuration.clone() else { return };
+        for _ in 0..SHARDS {
+            let team = self.team(&configuration, &BTreeSet::new(), |_| true).unwrap_or_default();
+            let bytes = self.size / SHARDS as u64;
+            self.data.shards.push(Shard { bytes, copies: team, relocation: None });
+        }
+    }
+
+    fn recruit_storage(&mut self) {
+        self.recruit_on(|fitness, emptied| fitness <= Fitness::Unset && !emptied, times::STORAGE_RECRUITED);
+        // A process whose data was re-replicated in its absence, and one of another class, only when nothing else will do.
+        if !self.a_team_exists(true) {
+            self.recruit_on(|fitness, _| fitness <= Fitness::Unset, times::STORAGE_RECRUITED);
+        }
+        if !self.a_team_exists(true) {
+            self.recruit_on(|fitness, _| fitness <= Fitness::Worst, times::STORAGE_RECRUITED);
+        }
+    }
+
+    fn recruit_on(&mut self, wanted: impl Fn(Fitness, bool) -> bool, age: SignedDuration) {
+        let places: Vec<(String, String, Localities)> = self
+            .joined()
+            .filter(|process| process.started + age <= self.now)
+            .filter(|process| {
+                let volume = self.volumes.get(&process.spec.volume);
+                volume.is_some_and(|volume| volume.store.is_none() && wanted(self.fit(process, Role::Storage), volume.emptied))
+            })
+            .map(|process| (process.address().to_owned(), process.spec.volume.clone(), process.localities().clone()))
+            .collect();
+        for (address, volume, localities) in places {
+            let id = self.new_id();
+            if let Some(held) = self.volumes.get_mut(&volume) {
+                held.store = Some(id);
+                held.emptied = false;
+            }
+            let server = StorageServer { volume, address, localities, created: self.now, dead_since: None };
+            self.data.servers.insert(id, server);
+        }
+    }
+
+    /// The best team of live servers that may be used: those that have the data first, then those with the least to do.
+    fn team(
+        &self,
+        configuration: &Configuration,
+        have: &BTreeSet<u64>,
+        may: impl Fn(&StorageServer) -> bool,
+    ) -> Option<BTreeSet<u64>> {
+        let mut candidates: Vec<(bool, usize, u64)> = self
+            .data
+            .servers
+            .iter()
+            .filter(|(_, server)| server.dead_since.is_none() && may(server))
+            .map(|(id, _)| (!have.contains(id), self.data.load(*id), *id))
+            .collect();
+        candidates.sort_unstable();
+        let localities: Vec<&Localities> =
+            candidates.iter().filter_map(|(_, _, id)| Some(&self.data.servers.get(id)?.localities)).collect();
+        let chosen = configuration.storage_policy.select(&localities)?;
+        Some(chosen.into_iter().map(|position| candidates[position].2).collect())
+    }
+
+    fn relocate(&mut self) {
+        let Some(configuration) = self.configuration.clone() else { return };
+        let without_makeshift = self.a_team_exists(false);
+        let usable = |server: &StorageServer| !self.is_unwanted(server, without_makeshift);
+        let mut planned: Vec<(usize, BTreeSet<u64>, u32)> = Vec::new();
+        for (position, shard) in self.data.shards.iter().enumerate() {
+            if shard.relocation.is_some() || self.is_well(shard, &configuration, usable) {
+                continue;
+            }
+            if self.data.served(shard, &self.volumes, &self.processes).next().is_none() {
+                continue;
+            }
+            if let Some(team) = self.team(&configuration, &shard.copies, usable).filter(|team| *team != shard.copies) {
+                planned.push((position, team, self.urgency(shard)));
+            }
+        }
+        let bytes: u64 = planned
+            .iter()
+            .map(|(position, team, _)| {
+                let shard = &self.data.shards[*position];
+                shard.bytes * team.difference(&shard.copies).count() as u64
+            })
+            .sum();
+        let copying = SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX));
+        for (position, to, priority) in planned {
+            let copies = &self.data.shards[position].copies;
+            let dead = |id: &u64| self.data.servers.get(id).is_some_and(|server| server.dead_since.is_some());
+            let least = if copies.iter().any(dead) { times::REPLICATES } else { times::MOVES };
+            let until = self.now + least + copying;
+            self.data.shards[position].relocation = Some(Relocation { to, priority, copied: false, until });
+        }
+    }
+
+    fn is_well(&self, shard: &Shard, configuration: &Configuration, usable: impl Fn(&StorageServer) -> bool) -> bool {
+        let servers: Option<Vec<&StorageServer>> = shard.copies.iter().map(|id| self.data.servers.get(id)).collect();
+        servers.is_some_and(|servers| {
+            let members: Vec<&Localities> = servers.iter().map(|server| &server.localities).collect();
+            servers.iter().all(|server| usable(server))
+                && configuration.storage_policy.select(&members).is_some_and(|chosen| chosen.len() == members.len())
+        })
+    }
+
+    fn urgency(&self, shard: &Shard) -> u32 {
+        let known = |id: &u64| self.data.servers.get(id);
+        let left = shard.copies.iter().filter_map(known).filter(|server| !self.failed(server)).count();
+        if left < shard.copies.len() {
+            return match left {
+                0 => priority::NONE_LEFT,
+                1 => priority::ONE_LEFT,
+                2 => priority::TWO_LEFT,
+                _ => priority::UNHEALTHY,
+            };
+        }
+        let excluded = shard.copies.iter().filter_map(known).any(|server| self.server_is_excluded(server));
+        let makeshift = shard.copies.iter().filter_map(known).any(|server| self.is_makeshift(server));
+        if makeshift && !excluded { priority::UNDESIRED } else { priority::UNHEALTHY }
+    }
+
+    fn finish_moves(&mut self) {
+        let now = self.now;
+        let servers = &self.data.servers;
+        for shard in &mut self.data.shards {
+            let Some(relocation) = &mut shard.relocation else { continue };
+            let alive = |id: &u64| servers.get(id).is_some_and(|server| server.dead_since.is_none());
+            if !relocation.copied && !relocation.to.iter().all(alive) {
+                shard.relocation = None;
+            } else if relocation.until > now {
+            } else if relocation.copied {
+                shard.relocation = None;
+            } else {
+                relocation.copied = true;
+                relocation.until = now + times::SETTLES;
+                self.data.moved += shard.bytes;
+                shard.copies.clone_from(&relocation.to);
+            }
+        }
+    }
+
+    /// Servers that hold nothing and are not wanted disappear, with their role.
+    fn retire_servers(&mut self) {
+        let without_makeshift = self.a_team_exists(false);
+        let retired: Vec<u64> = self
+            .data
+            .servers
+            .iter()
+            .filter(|(id, server)| self.is_unwanted(server, without_makeshift) && self.data.load(**id) == 0)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in retired {
+            let Some(server) = self.data.servers.remove(&id) else { continue };
+            let runs = self.processes.values().any(|process| process.spec.volume == server.volume);
+            if let Some(volume) = self.volumes.get_mut(&server.volume).filter(|volume| runs && volume.store == Some(id)) {
+                volume.store = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The data itself: shards, and the storage servers that hold copies of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::policy::Localities;
+use super::process::{Process, Volume};
+
+/// A storage server, known to the database until its data is elsewhere, whether its process runs or not.
+#[derive(Clone, Debug)]
+pub(super) struct StorageServer {
+    pub volume: String,
+    /// Where its process was last.
+    pub address: String,
+    pub localities: Localities,
+    pub created: Timestamp,
+    /// Since when its process does not run.
+    pub dead_since: Option<Timestamp>,
+}
+
+/// A part of the key space.
+#[derive(Clone, Debug)]
+pub(super) struct Shard {
+    pub bytes: u64,
+    /// The servers that hold it.
+    pub copies: BTreeSet<u64>,
+    pub relocation: Option<Relocation>,
+}
+
+/// A shard on its way to another team.
+#[derive(Clone, Debug)]
+pub(super) struct Relocation {
+    pub to: BTreeSet<u64>,
+    pub priority: u32,
+    /// Whether the data is there already and only the queue does not know it.
+    pub copied: bool,
+    /// When it is copied, or, once it is, when the queue knows.
+    pub until: Timestamp,
+}
+
+/// All data of a database.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Data {
+    pub servers: BTreeMap<u64, StorageServer>,
+    pub shards: Vec<Shard>,
+    /// Bytes moved since data distribution began.
+    pub moved: u64,
+}
+
+impl Data {
+    /// How many shards a server holds or is about to hold.
+    pub(super) fn load(&self, server: u64) -> usize {
+        self.shards
+            .iter()
+            .filter(|shard| {
+                shard.copies.contains(&server)
+                    || shard.relocation.as_ref().is_some_and(|relocation| relocation.to.contains(&server))
+            })
+            .count()
+    }
+
+    /// All bytes, once.
+    pub(super) fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.bytes).sum()
+    }
+
+    /// The bytes a server holds.
+    pub(super) fn stored(&self, server: u64) -> u64 {
+        self.shards.iter().filter(|shard| shard.copies.contains(&server)).map(|shard| shard.bytes).sum()
+    }
+
+    /// The copies of a shard that are still on a volume, whether anyone serves them or not.
+    pub(super) fn kept<'a>(&'a self, shard: &'a Shard, volumes: &'a BTreeMap<String, Volume>) -> impl Iterator<Item = u64> {
+        shard.copies.iter().copied().filter(|id| {
+            self.servers.get(id).and_then(|server| volumes.get(&server.volume)).is_some_and(|volume| volume.store == Some(*id))
+        })
+    }
+
+    /// The copies of a shard that can be read now.
+    pub(super) fn served<'a>(
+        &'a self,
+        shard: &'a Shard,
+        volumes: &'a BTreeMap<String, Volume>,
+        processes: &'a BTreeMap<String, Process>,
+    ) -> impl Iterator<Item = u64> {
+        self.kept(shard, volumes).filter(|id| {
+            self.servers
+                .get(id)
+                .is_some_and(|server| processes.get(&server.address).is_some_and(|process| process.spec.volume == server.volume))
+        })
+    }
+}
