@@ -12,7 +12,8 @@ use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use quorate_e2e::{Case, ControlPlane};
-use quorate_operator::{ClusterKey, DatabaseError, FoundationDb, LeaseSettings, Operator, Settings, SystemClock};
+use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
+use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::util::MapRequestLayer;
@@ -21,8 +22,8 @@ use tower::util::MapRequestLayer;
 struct NoDatabase;
 
 impl FoundationDb for NoDatabase {
-    fn status<'a>(&'a self, _: &'a ClusterKey) -> BoxFuture<'a, Result<Vec<u8>, DatabaseError>> {
-        Box::pin(async { Err(DatabaseError::Unreachable("nobody listens".to_owned())) })
+    fn call<'a>(&'a self, _: &'a Target, _: Call, _: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async { Err(Failure::Unavailable("nobody listens".to_owned())) })
     }
 }
 

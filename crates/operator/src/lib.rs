@@ -8,7 +8,6 @@
 
 mod backoff;
 mod clock;
-mod database;
 mod events;
 mod foundationdb;
 mod health;
@@ -22,7 +21,6 @@ mod round;
 mod watches;
 
 pub use clock::{Clock, SystemClock};
-pub use database::{DatabaseError, FoundationDb};
 pub use foundationdb::{checked_wish, recorded_journal, recorded_status};
 pub use health::router;
 pub use index::ClusterKey;

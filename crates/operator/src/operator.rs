@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use kube::Client;
+use quorate_fdb_client::FoundationDb;
 use quorate_foundationdb::DatabaseReport;
 use quorate_foundationdb::decide::ClusterDecision;
 use quorate_quorum::{Epoch, Sighting};
@@ -24,7 +25,7 @@ use crate::lease::{LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::round::{Expected, Hands, Outcome};
-use crate::{Clock, ClusterKey, FoundationDb, Leadership, watches};
+use crate::{Clock, ClusterKey, Leadership, watches};
 
 /// How long a round waits for the watches to show what the last one did. Longer than a watch usually lags, short enough to go on if an
 /// event was lost; what a stale view may then decide is caught by guards.

@@ -11,6 +11,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
 use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_fdb_client::{Answer, Call, FoundationDb, Look, Target};
 use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
 use quorate_foundationdb::{DatabaseReport, Desired, KubeFacts, decide};
 use quorate_quorum::{Effect, Epoch, Gate, Notice, Severity, Sighting};
@@ -21,7 +22,7 @@ use crate::events::Recorder;
 use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
 use crate::index::Known;
 use crate::metrics::Metrics;
-use crate::{Clock, ClusterKey, FoundationDb, Leadership};
+use crate::{Clock, ClusterKey, Leadership};
 
 /// How long a call to the API server may take. kube has no limit of its own.
 const CALL_DEADLINE: Duration = Duration::from_secs(10);
@@ -91,7 +92,7 @@ impl Hands {
                 return nothing(last, Some(error.to_string()));
             }
         };
-        let sighting = self.ask(key, last).await;
+        let sighting = self.ask(key, &object, last).await;
         let seen = self.snapshot(known, &object, desired, epoch, sighting.clone());
         let decision = decide(&seen);
         let mut expected = Expected::default();
@@ -109,26 +110,50 @@ impl Hands {
     }
 
     /// Asks the database, unless it was asked just now.
-    async fn ask(&self, key: &ClusterKey, last: Sighting<DatabaseReport>) -> Sighting<DatabaseReport> {
+    async fn ask(
+        &self,
+        key: &ClusterKey,
+        object: &FoundationDBCluster,
+        last: Sighting<DatabaseReport>,
+    ) -> Sighting<DatabaseReport> {
         let now = self.clock.now();
         if let Sighting::Seen { at, .. } = &last
             && now.duration_since(*at) < ASK_AT_MOST_EVERY
         {
             return last;
         }
-        let why = match timeout(DATABASE_DEADLINE, self.database.status(key)).await {
-            Ok(Ok(status)) => match DatabaseReport::parse(&status) {
-                Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
-                Err(error) => error.to_string(),
-            },
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} s", DATABASE_DEADLINE.as_secs()),
+        let why = match self.report(key, object).await {
+            Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
+            Err(why) => why,
         };
         let since = match last {
             Sighting::Unreachable { since, .. } => since,
             _ => now,
         };
         Sighting::Unreachable { since, why }
+    }
+
+    /// The database's own report, in one round trip, or why there is none.
+    async fn report(&self, key: &ClusterKey, object: &FoundationDBCluster) -> Result<DatabaseReport, String> {
+        let known = object.status.as_ref().and_then(|status| status.connection_string.as_ref());
+        let Some(connection) = known.or(object.spec.seed_connection_string.as_ref()).filter(|string| !string.is_empty()) else {
+            return Err(
+                "its connection string is not known: neither status.connectionString nor spec.seedConnectionString says it"
+                    .to_owned(),
+            );
+        };
+        let running = object.status.as_ref().and_then(|status| status.running_version.clone());
+        let target = Target {
+            cluster: key.to_string(),
+            connection: connection.clone(),
+            version: running.filter(|version| !version.is_empty()).unwrap_or_else(|| object.spec.version.clone()),
+            tls: None,
+        };
+        match self.database.call(&target, Call::Look(Look::default()), DATABASE_DEADLINE).await {
+            Ok(Answer::Seen(seen)) => DatabaseReport::parse(&seen.status.0).map_err(|error| error.to_string()),
+            Ok(other) => Err(format!("it answered a look with {other:?}")),
+            Err(failure) => Err(failure.to_string()),
+        }
     }
 
     fn snapshot(

@@ -1,14 +1,15 @@
 //! `quorate run`: the operator in production.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use futures::future::BoxFuture;
 use kube::{Client, Config};
-use quorate_operator::{ClusterKey, DatabaseError, FoundationDb, LeaseSettings, Operator, Settings, SystemClock, router};
+use quorate_fdb_client::Children;
+use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock, router};
 use tokio_util::sync::CancellationToken;
 
 /// How the operator runs.
@@ -32,6 +33,9 @@ pub(crate) struct Run {
     /// Where health, metrics and decisions are served.
     #[arg(long, default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
+    /// The folder with FoundationDB's client libraries, such as libfdb_c_7.3.63.so.
+    #[arg(long, env = "FDB_LIBRARY_DIR", default_value = "/usr/lib/fdb")]
+    fdb_library_dir: PathBuf,
     /// Write the log as JSON.
     #[arg(long)]
     json_log: bool,
@@ -49,7 +53,8 @@ impl Run {
     }
 
     async fn until_stopped(self) -> Result<ExitCode> {
-        let Self { namespace, lease_namespace, lease_name, identity, rounds_at_once, listen, json_log: _ } = self;
+        let Self { namespace, lease_namespace, lease_name, identity, rounds_at_once, listen, fdb_library_dir, json_log: _ } =
+            self;
         let mut config = Config::infer().await.context("looking for a kubeconfig or a service account")?;
         // Retries are the operator's own: a write that is silently sent again would answer a question nobody asked.
         config.default_retry = false;
@@ -57,7 +62,9 @@ impl Run {
         let lease = LeaseSettings::new(lease_namespace, lease_name, identity);
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let settings = Settings { namespace, rounds_at_once: rounds_at_once.max(1), lease };
-        let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(NoClient), settings);
+        let program = std::env::current_exe().context("looking for this executable, which is also the client of FoundationDB")?;
+        let databases = Children::new(quorate_fdb_client::Settings::new(program, fdb_library_dir));
+        let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(databases), settings);
         let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| format!("listening on {listen}"))?;
         let serving = tokio::spawn(axum::serve(listener, router(operator.shown())).into_future());
         let stop = CancellationToken::new();
@@ -94,13 +101,4 @@ fn log_to_stderr(json: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if json { builder.json().init() } else { builder.init() }
-}
-
-/// This version has no client for FoundationDB: every database is out of reach, and said to be.
-struct NoClient;
-
-impl FoundationDb for NoClient {
-    fn status<'a>(&'a self, _: &'a ClusterKey) -> BoxFuture<'a, Result<Vec<u8>, DatabaseError>> {
-        Box::pin(async { Err(DatabaseError::Unreachable("this version of Quorate has no client for FoundationDB".to_owned())) })
-    }
 }

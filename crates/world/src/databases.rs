@@ -1,9 +1,11 @@
 //! The operator's connection to the databases of the world.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use quorate_operator::{ClusterKey, DatabaseError, FoundationDb};
+use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Octets, Seen, Target};
 
 use crate::foundationdb;
 use crate::kubernetes::Kubernetes;
@@ -22,13 +24,15 @@ impl ModelDatabases {
 }
 
 impl FoundationDb for ModelDatabases {
-    fn status<'a>(&'a self, cluster: &'a ClusterKey) -> BoxFuture<'a, Result<Vec<u8>, DatabaseError>> {
+    fn call<'a>(&'a self, target: &'a Target, call: Call, _: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
-            let pods: Vec<Pod> = self.kubernetes.list(&cluster.namespace).unwrap_or_default();
-            match foundationdb::report(&pods, &cluster.namespace, &cluster.name, (self.now)()) {
-                Some(report) => Ok(report.to_string().into_bytes()),
-                None => Err(DatabaseError::Unreachable("no process answers".to_owned())),
-            }
+            let nobody = || Failure::Unavailable("no process answers".to_owned());
+            let Call::Look(_) = call else { return Err(nobody()) };
+            let (namespace, name) = target.cluster.split_once('/').ok_or_else(nobody)?;
+            let pods: Vec<Pod> = self.kubernetes.list(namespace).unwrap_or_default();
+            let report = foundationdb::report(&pods, namespace, name, (self.now)()).ok_or_else(nobody)?;
+            let status = Octets(report.to_string().into_bytes());
+            Ok(Answer::Seen(Seen { status, in_progress: None, connection: None, ranges: None }))
         })
     }
 }

@@ -34,6 +34,8 @@ pub(crate) fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
         "spec": {
             "version": "7.3.69",
+            // The database is there already: its processes are the cluster's own, and nobody has to create it.
+            "seedConnectionString": "sample:sample@198.18.255.1:4501",
             "processCounts": {"storage": 3, "log": 3, "stateless": 2},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },

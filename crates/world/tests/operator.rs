@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Pod};
-use quorate_operator::{Clock, ClusterKey, DatabaseError, FoundationDb, LeaseSettings, Operator, Settings};
+use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
+use quorate_operator::{Clock, LeaseSettings, Operator, Settings};
 use quorate_world::kubernetes::Kubernetes;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -25,9 +26,9 @@ impl Clock for Ticking {
 struct Mined;
 
 impl FoundationDb for Mined {
-    fn status<'a>(&'a self, cluster: &'a ClusterKey) -> BoxFuture<'a, Result<Vec<u8>, DatabaseError>> {
-        assert!(cluster.name != "mined", "a defect");
-        Box::pin(async { Err(DatabaseError::Unreachable("not started yet".to_owned())) })
+    fn call<'a>(&'a self, target: &'a Target, _: Call, _: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
+        assert!(target.cluster != "default/mined", "a defect");
+        Box::pin(async { Err(Failure::Unavailable("not started yet".to_owned())) })
     }
 }
 
@@ -44,7 +45,7 @@ fn cluster(name: &str, version: &Value) -> Value {
     json!({
         "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"version": version, "processCounts": {"storage": 3, "log": 3, "stateless": 2}},
+        "spec": {"version": version, "seedConnectionString": "a:b@198.18.0.1:4501", "processCounts": {"storage": 3, "log": 3, "stateless": 2}},
     })
 }
 

@@ -76,7 +76,6 @@ const PENDING: &[(&str, &str)] = &[
     ("spec.localities", NOT_YET),
     ("spec.distribution", NOT_YET),
     ("spec.coordinatorSelection", NOT_YET),
-    ("spec.seedConnectionString", NOT_YET),
     ("spec.partialConnectionString", NOT_YET),
     ("spec.routing", NOT_YET),
     ("spec.useExplicitListenAddress", NOT_YET),
@@ -141,6 +140,7 @@ mod tests {
         "spec.processes.{}.podTemplate",
         "spec.processes.{}.volumeClaimTemplate",
         "spec.processGroupIDPrefix",
+        "spec.seedConnectionString",
         "spec.skip",
     ];
 
