@@ -33,6 +33,8 @@ pub struct Database {
     /// Which processes found the cluster.
     pub(super) members: BTreeSet<String>,
     pub(super) connection: Connection,
+    /// The volumes on which coordinators keep their state, by their addresses.
+    pub(super) coordinating: BTreeMap<String, String>,
     pub(super) phase: Phase,
     pub(super) generation: u64,
     /// The process that leads the cluster; empty if none does.
@@ -81,6 +83,7 @@ impl Database {
             volumes: BTreeMap::new(),
             members: BTreeSet::new(),
             connection,
+            coordinating: BTreeMap::new(),
             phase: Phase::Leaderless(Election::First),
             generation: 1,
             controller: String::new(),
@@ -189,6 +192,11 @@ impl Database {
     pub fn lock(&mut self, uid: Option<&str>) {
         let version = self.versions.commit(self.now);
         self.keys.set(super::keyspace::LOCKED, uid.unwrap_or("").as_bytes(), version);
+    }
+
+    /// The process that runs on a volume, wherever it is now.
+    pub(super) fn process_on(&self, volume: &str) -> Option<&Process> {
+        self.processes.values().find(|process| process.spec.volume == volume)
     }
 
     /// The processes that are part of the cluster.
