@@ -58,7 +58,6 @@ pub struct Database {
     /// A majority of coordinators forgot that there is a database.
     pub(super) forgotten: bool,
     pub(super) size: u64,
-    pub(super) next_id: u64,
 }
 
 /// Failures in this zone cause no data movement.
@@ -102,7 +101,6 @@ impl Database {
             exits: Vec::new(),
             forgotten: false,
             size: 40_000_000,
-            next_id: 0,
         })
     }
 
@@ -204,9 +202,8 @@ impl Database {
         self.members.iter().filter_map(|address| self.processes.get(address))
     }
 
-    /// A number nobody had before, as the id of a role.
+    /// The id of a new role.
     pub(super) fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
         self.chance.next_u64()
     }
 
