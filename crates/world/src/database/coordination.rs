@@ -18,9 +18,15 @@ pub(super) enum Route {
 }
 
 impl Database {
+    /// The process at an address, or of a name and port.
+    pub(super) fn at(&self, address: &str) -> Option<&Process> {
+        let named = |process: &&Process| process.spec.name.as_deref() == Some(address);
+        self.processes.get(address).or_else(|| self.processes.values().find(named))
+    }
+
     /// The coordinators of a connection string that answer, with their processes.
     pub(super) fn answering<'a>(&'a self, connection: &'a Connection) -> impl Iterator<Item = &'a Process> {
-        connection.addresses().filter_map(|address| self.processes.get(address))
+        connection.addresses().filter_map(|address| self.at(address))
     }
 
     /// Whether a majority of the coordinators runs, in one protocol.
@@ -70,12 +76,29 @@ impl Database {
         ignorant >= self.connection.majority()
     }
 
+    /// Whether a majority of the coordinators has lost what it kept, whether they run or not.
+    pub(super) fn forgotten_on_disk(&self) -> bool {
+        let name = self.connection.name();
+        let remembers = |address: &str| {
+            let volume = self.coordinating.get(address).and_then(|volume| self.volumes.get(volume));
+            volume.is_some_and(|volume| volume.coordinates.contains_key(&name))
+        };
+        let forgot = self.connection.addresses().filter(|address| !remembers(address)).count();
+        self.configuration.is_some() && forgot >= self.connection.majority()
+    }
+
     /// Every coordinator that runs keeps the state of the database; so it does at every recovery.
     pub(super) fn write_coordinated_state(&mut self) {
         let name = self.connection.name();
-        let volumes: Vec<String> = self.answering(&self.connection).map(|process| process.spec.volume.clone()).collect();
-        for volume in volumes {
-            self.volumes.entry(volume).or_default().coordinates.entry(name.clone()).or_insert(None);
+        let places: Vec<(String, String)> = self
+            .connection
+            .addresses()
+            .filter_map(|address| Some((address.to_owned(), self.at(address)?.spec.volume.clone())))
+            .collect();
+        self.coordinating.retain(|address, _| self.connection.addresses().any(|it| it == address));
+        for (address, volume) in places {
+            self.volumes.entry(volume.clone()).or_default().coordinates.entry(name.clone()).or_insert(None);
+            self.coordinating.insert(address, volume);
         }
         let here = self.connection.to_string();
         let members: Vec<String> = self.joined().map(|process| process.spec.volume.clone()).collect();

@@ -33,6 +33,8 @@ pub struct Database {
     /// Which processes found the cluster.
     pub(super) members: BTreeSet<String>,
     pub(super) connection: Connection,
+    /// The volumes on which coordinators keep their state, by their addresses.
+    pub(super) coordinating: BTreeMap<String, String>,
     pub(super) phase: Phase,
     pub(super) generation: u64,
     /// The process that leads the cluster; empty if none does.
@@ -56,7 +58,6 @@ pub struct Database {
     /// A majority of coordinators forgot that there is a database.
     pub(super) forgotten: bool,
     pub(super) size: u64,
-    pub(super) next_id: u64,
 }
 
 /// Failures in this zone cause no data movement.
@@ -81,6 +82,7 @@ impl Database {
             volumes: BTreeMap::new(),
             members: BTreeSet::new(),
             connection,
+            coordinating: BTreeMap::new(),
             phase: Phase::Leaderless(Election::First),
             generation: 1,
             controller: String::new(),
@@ -99,7 +101,6 @@ impl Database {
             exits: Vec::new(),
             forgotten: false,
             size: 40_000_000,
-            next_id: 0,
         })
     }
 
@@ -191,14 +192,18 @@ impl Database {
         self.keys.set(super::keyspace::LOCKED, uid.unwrap_or("").as_bytes(), version);
     }
 
+    /// The process that runs on a volume, wherever it is now.
+    pub(super) fn process_on(&self, volume: &str) -> Option<&Process> {
+        self.processes.values().find(|process| process.spec.volume == volume)
+    }
+
     /// The processes that are part of the cluster.
     pub(super) fn joined(&self) -> impl Iterator<Item = &Process> {
         self.members.iter().filter_map(|address| self.processes.get(address))
     }
 
-    /// A number nobody had before, as the id of a role.
+    /// The id of a new role.
     pub(super) fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
         self.chance.next_u64()
     }
 

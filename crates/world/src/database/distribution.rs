@@ -287,8 +287,12 @@ impl Database {
             let alive = |id: &u64| servers.get(id).is_some_and(|server| server.dead_since.is_none());
             if !relocation.copied && !relocation.to.iter().all(alive) {
                 shard.relocation = None;
-            } else if relocation.until > now {
-            } else if relocation.copied {
+                continue;
+            }
+            if relocation.until > now {
+                continue;
+            }
+            if relocation.copied {
                 shard.relocation = None;
             } else {
                 relocation.copied = true;

@@ -40,6 +40,8 @@ pub(super) enum Role {
 
 /// How well a class suits a role.
 pub(super) fn fitness(class: &str, role: Role) -> Fitness {
+    // The old name of a class.
+    let class = if class == "proxy" { "commit_proxy" } else { class };
     match role {
         Role::Storage => match class {
             "storage" => Fitness::Best,

@@ -33,8 +33,7 @@ impl Generation {
         volumes: &'a BTreeMap<String, Volume>,
     ) -> impl Iterator<Item = &'a LogServer> {
         self.servers.iter().filter(move |server| {
-            let runs = processes.get(&server.address).is_some_and(|process| process.spec.volume == server.volume)
-                || processes.values().any(|process| process.spec.volume == server.volume);
+            let runs = processes.values().any(|process| process.spec.volume == server.volume);
             !runs || !self.kept(server, volumes)
         })
     }

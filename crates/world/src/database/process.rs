@@ -12,6 +12,8 @@ use super::policy::Localities;
 pub struct ProcessSpec {
     /// Its public address, `ip:port`, with `:tls` where it speaks TLS.
     pub address: String,
+    /// The name and port under which it can be reached as well; coordinators may be written that way.
+    pub name: Option<String>,
     /// Its class on the command line.
     pub class: String,
     /// Its localities without their prefix: `zoneid`, `machineid`, `instance_id`, `dcid`, …

@@ -43,7 +43,7 @@ pub struct Copies {
 impl Database {
     /// What is lost for good, if anything is.
     pub fn data_lost(&self) -> Option<Lost> {
-        if self.forgotten {
+        if self.forgotten || self.forgotten_on_disk() {
             return Some(Lost::Coordinators);
         }
         let lost: Vec<usize> = (0..self.data.shards.len())
@@ -77,15 +77,6 @@ impl Database {
         for volume in volumes {
             without.volumes.remove(*volume);
         }
-        let name = without.connection.name();
-        let remember = |address: &str| {
-            let volume = without.processes.get(address).map(|process| &process.spec.volume);
-            volume.and_then(|volume| without.volumes.get(volume)).is_some_and(|volume| volume.coordinates.contains_key(&name))
-        };
-        let forgot = without.connection.addresses().filter(|address| !remember(address)).count();
-        if self.configuration.is_some() && forgot >= without.connection.majority() {
-            return Some(Lost::Coordinators);
-        }
         without.data_lost()
     }
 
@@ -105,11 +96,12 @@ impl Database {
             .map(|server| server.address.clone());
         let logs = self.logs.iter().enumerate().flat_map(|(age, generation)| {
             generation.servers.iter().filter_map(move |server| {
-                let runs = self.processes.get(&server.address).is_some_and(|process| process.spec.volume == server.volume);
-                if age > 0 && !runs {
+                let process = self.process_on(&server.volume);
+                if age > 0 && process.is_none() {
                     return Some("0.0.0.0:0".to_owned());
                 }
-                self.excludes(&server.address, &server.localities).then(|| server.address.clone())
+                let address = process.map_or(server.address.as_str(), super::process::Process::address);
+                self.excludes(address, &server.localities).then(|| address.to_owned())
             })
         });
         let mut all: Vec<String> = storage.chain(logs).collect();

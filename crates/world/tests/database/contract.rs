@@ -75,6 +75,7 @@ impl Bench for ModelBench {
                 .map(|(key, value)| (key.to_owned(), value.clone()));
             let spec = specs.entry(process.name.clone()).or_insert_with(|| ProcessSpec {
                 address,
+                name: None,
                 class: process.class.clone(),
                 localities: localities.into(),
                 command_line: format!("fdbserver --class {}", process.class),

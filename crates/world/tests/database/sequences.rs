@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_fdb_client::Management;
+use quorate_fdb_client::{Answer, Call, Look, Management, Range};
 use regex::Regex;
 use serde_json::Value;
 
@@ -206,4 +206,41 @@ fn a_datacenter_with_the_leader_is_lost() {
         &mut story,
         &mut [(1.9, &mut |story: &mut Story| story.stop(&[4740, 4741, 4742]))],
     );
+}
+
+/// What there is to say of a list of moments and read versions: how fast they grow without the jump, the jump, and how long they stand still.
+fn pace(samples: &[(f64, i64)]) -> (f64, i64, f64) {
+    let jump = samples.windows(2).map(|pair| pair[1].1 - pair[0].1).max().unwrap();
+    let (first, last) = (samples[0], samples[samples.len() - 1]);
+    #[expect(clippy::cast_precision_loss, reason = "versions of a minute")]
+    let rate = (last.1 - first.1 - jump) as f64 / (last.0 - first.0);
+    let still = samples.chunk_by(|one, other| one.1 == other.1).map(|run| run[run.len() - 1].0 - run[0].0);
+    (rate, jump, still.fold(0.0, f64::max))
+}
+
+#[test]
+fn read_versions_move_in_steps_and_jump_at_a_recovery() {
+    let text = recorded_text("read-version-samples.txt");
+    let recorded: Vec<(f64, i64)> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(moment, version)| (moment.parse().unwrap(), version.parse().unwrap()))
+        .collect();
+    let mut story = twelve();
+    let (beginning, mut model, mut recovered) = (story.database.now(), Vec::new(), false);
+    for (moment, _) in &recorded {
+        if *moment > 30.3 && !recovered {
+            recovered = true;
+            story.exclude(&["log-1", "log-2"]).unwrap();
+        }
+        story.pass((moment - story.since(beginning)).max(0.0));
+        let ranges = vec![Range { begin: "a".into(), end: "b".into() }];
+        let Ok(Answer::Seen(seen)) = story.call(Call::Look(Look { exclusions: false, ranges })) else { panic!("nothing seen") };
+        model.push((*moment, seen.ranges.unwrap().unwrap().version));
+    }
+    assert!(model.windows(2).all(|pair| pair[0].1 <= pair[1].1), "versions never go back");
+    let ((rate, jump, still), (real_rate, real_jump, real_still)) = (pace(&model), pace(&recorded));
+    assert!((rate / real_rate - 1.0).abs() < 0.1, "{rate} versions a second instead of {real_rate}");
+    assert!((jump - real_jump).abs() < 3_000_000, "a jump of {jump} instead of {real_jump}");
+    assert!((still - real_still).abs() <= 1.0, "they stand still for {still} s instead of {real_still}");
 }

@@ -336,3 +336,48 @@ fn another_protocol_is_not_understood() {
     assert_eq!(story.status()["cluster"]["protocol_version"], json!("fdb00b074000000"));
     assert!(story.database.available());
 }
+
+#[test]
+fn a_process_comes_back_at_another_address_with_the_same_volume() {
+    let mut story = twelve();
+    for port in [4704, story.with_role("log")[1]] {
+        let mut spec = story.spec(port);
+        story.stop(&[port]);
+        spec.address = format!("127.0.0.2:{port}");
+        story.pass(1.0);
+        story.database.start_process(spec);
+        story.pass(90.0);
+    }
+    assert_eq!(story.database.copies().unwrap(), Copies { wanted: 3, kept: 3, served: 3 });
+    assert_eq!(story.database.data_lost(), None);
+    assert!(story.database.exclusions_in_progress().is_empty());
+    let status = story.status();
+    assert_eq!(status["client"]["database_status"], json!({"available": true, "healthy": true}));
+    let moved =
+        status["cluster"]["processes"].as_object().unwrap().values().find(|it| it["address"] == "127.0.0.2:4704").unwrap();
+    assert_eq!(moved["roles"][0]["role"], "storage");
+}
+
+#[test]
+fn coordinators_may_have_names() {
+    let mut story = twelve();
+    for port in [4701, 4702, 4703] {
+        let mut spec = story.spec(port);
+        spec.name = Some(format!("pod-{port}.svc:{port}"));
+        story.stop(&[port]);
+        story.database.start_process(spec);
+    }
+    story.pass(10.0);
+    let names = [4701, 4702, 4703].map(|port| format!("pod-{port}.svc:{port}")).to_vec();
+    story.commit(Management::Coordinators(names)).unwrap();
+    assert_eq!(story.with_role("coordinator"), [4701, 4702, 4703]);
+    // A name outlives the address.
+    let mut spec = story.spec(4701);
+    spec.name = Some("pod-4701.svc:4701".into());
+    spec.address = "127.0.0.2:4701".into();
+    story.stop(&[4701]);
+    story.database.start_process(spec);
+    story.stop(&[4702]);
+    story.pass(10.0);
+    assert!(story.database.available());
+}

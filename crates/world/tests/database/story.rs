@@ -43,6 +43,7 @@ impl Story {
             let localities = process["locality"].as_object().into_iter().flatten();
             let spec = ProcessSpec {
                 address: text("address"),
+                name: None,
                 class: text("class_type"),
                 localities: localities
                     .filter(|(key, _)| *key != "processid")

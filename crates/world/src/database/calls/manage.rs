@@ -115,7 +115,7 @@ impl Database {
             let takes = if dead { SignedDuration::from_secs(3) } else { times::STATUS };
             return Prepared::Refused(refused(command, "No change (existing configuration satisfies request)", false), takes);
         }
-        if wanted.iter().any(|address| !self.members.contains(*address)) {
+        if wanted.iter().any(|address| self.at(address).is_none_or(|process| !self.members.contains(process.address()))) {
             return Prepared::Refused(unreachable(), times::UNREACHABLE_COORDINATOR);
         }
         Prepared::After(times::QUICK)

@@ -64,7 +64,7 @@ fn coordinators(database: &Database, connection: &Connection, quorum: bool) -> V
         .coordinators
         .iter()
         .zip(connection.addresses())
-        .map(|(address, bare)| match database.processes.get(bare) {
+        .map(|(address, bare)| match database.at(bare) {
             Some(process) => {
                 let protocol = format!("0{}", protocol_of(&process.spec.version));
                 json!({"address": address, "protocol": protocol, "reachable": true})

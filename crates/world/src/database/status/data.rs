@@ -95,7 +95,9 @@ pub(super) fn logs(database: &Database) -> Value {
                 let id = format!("{:016x}", server.id);
                 let healthy = !missing.contains(&server.id);
                 if healthy || age == 0 {
-                    json!({"address": server.address, "healthy": healthy, "id": id})
+                    let address =
+                        database.process_on(&server.volume).map_or(server.address.as_str(), |process| process.address());
+                    json!({"address": address, "healthy": healthy, "id": id})
                 } else {
                     json!({"healthy": false, "id": id})
                 }

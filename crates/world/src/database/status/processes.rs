@@ -94,12 +94,12 @@ fn roles(database: &Database, process: &Process) -> Vec<Value> {
         return roles;
     }
     for generation in database.logs.iter().skip(1) {
-        for server in generation.servers.iter().filter(|server| server.address == address && server.volume == process.spec.volume)
-        {
+        for server in generation.servers.iter().filter(|server| server.volume == process.spec.volume) {
             roles.push(json!({"id": format!("{:016x}", server.id), "role": "log"}));
         }
     }
-    if database.connection.addresses().any(|coordinator| coordinator == address) {
+    let name = process.spec.name.as_deref();
+    if database.connection.addresses().any(|coordinator| coordinator == address || Some(coordinator) == name) {
         roles.push(json!({"role": "coordinator"}));
     }
     if database.available() {

@@ -42,7 +42,7 @@ pub(super) fn of(database: &Database, configuration: &Configuration) -> Value {
 fn coordinator_zones(database: &Database) -> i64 {
     let mut zones: BTreeMap<&str, usize> = BTreeMap::new();
     for address in database.connection.addresses() {
-        let zone = database.processes.get(address).map_or("", |process| process.zone());
+        let zone = database.at(address).map_or("", |process| process.zone());
         *zones.entry(zone).or_default() += 1;
     }
     let mut sizes: Vec<usize> = zones.into_values().collect();
