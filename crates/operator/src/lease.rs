@@ -107,12 +107,13 @@ impl LeaseKeeper {
 
     pub(crate) async fn keep(mut self, stop: CancellationToken) {
         loop {
-            match timeout(self.settings.renew_deadline, self.try_once()).await {
+            // All attempts together have this long since the last success; a slow one must not get the whole time again.
+            match timeout(self.time_left(), self.try_once()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => warn!(%error, "the lease could not be read or written"),
                 Err(_) => warn!("the API server did not answer about the lease in time"),
             }
-            let overdue = self.renewed.is_some_and(|renewed| renewed.elapsed() >= self.settings.renew_deadline);
+            let overdue = self.time_left().is_zero();
             if !Gate::StopsWhenNotLeading.passes(!overdue) {
                 warn!("the lease could not be renewed for {} s; stopping all effects", self.settings.renew_deadline.as_secs());
                 self.epoch.send_replace(None);
@@ -121,10 +122,16 @@ impl LeaseKeeper {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                () = sleep(self.settings.retry) => {}
+                () = sleep(self.settings.retry.min(self.time_left())) => {}
             }
         }
         self.release().await;
+    }
+
+    /// How long it may still take until the next success; for whoever does not lead, as long as ever.
+    fn time_left(&self) -> Duration {
+        let spent = self.renewed.map_or(Duration::ZERO, |renewed| renewed.elapsed());
+        self.settings.renew_deadline.saturating_sub(spent)
     }
 
     async fn try_once(&mut self) -> Result<(), kube::Error> {
