@@ -25,7 +25,7 @@ pub(crate) async fn an_excluded_process_is_drained_and_included_again(session: &
         ensure!(again == Ok(Answer::Committed), "excluding {who} again: {again:?}");
         let address = if *who == by_address { &addresses[3] } else { &addresses[2] };
         session
-            .until("the process is excluded, has no role and is not in progress", &|seen| {
+            .until_told("the process is excluded, has no role and is not in progress", &|seen| {
                 let process = process_at(seen, address);
                 let no_role = process["roles"].as_array().is_some_and(Vec::is_empty);
                 excluded(seen) == [who.clone()] && process["excluded"] == true && no_role && seen.in_progress == Some(Ok(vec![]))

@@ -79,9 +79,22 @@ impl<'b> Session<'b> {
         }
     }
 
-    /// Looks until something is so.
+    /// Looks until the status says something.
     pub(crate) async fn until(&mut self, what: &str, holds: &(dyn Fn(&Seen) -> bool + Send + Sync)) -> Result<Seen, String> {
-        let look = Look { exclusions: true, ranges: vec![] };
+        self.look_until(Look::default(), what, holds).await
+    }
+
+    /// Looks until something is so of the exclusions or the connection string, which a database that is down does not tell.
+    pub(crate) async fn until_told(&mut self, what: &str, holds: &(dyn Fn(&Seen) -> bool + Send + Sync)) -> Result<Seen, String> {
+        self.look_until(Look { exclusions: true, ranges: vec![] }, what, holds).await
+    }
+
+    async fn look_until(
+        &mut self,
+        look: Look,
+        what: &str,
+        holds: &(dyn Fn(&Seen) -> bool + Send + Sync),
+    ) -> Result<Seen, String> {
         let seen = self.bench.until(look.clone(), what, holds).await?;
         self.coverage.note(&Call::Look(look), &Ok(Answer::Seen(seen.clone())));
         Ok(seen)
