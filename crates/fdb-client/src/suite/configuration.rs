@@ -13,7 +13,7 @@ fn new_database(id: &str) -> Management {
 }
 
 pub(crate) async fn a_database_is_created_once_and_by_whom_is_known(session: &mut Session<'_>) -> Result<(), String> {
-    session.start("storage", 1).await?;
+    session.start("unset", 1).await?;
     session
         .until("the status says that there is no database", &|seen| {
             status(seen, "/cluster/recovery_state/name") == "configuration_never_created"

@@ -48,7 +48,7 @@ pub(crate) async fn coordinators_are_changed_and_a_second_time_is_no_change(sess
 
 pub(crate) async fn a_coordinator_that_nobody_reaches_is_refused_for_now(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(3).await?;
-    session.bench.stop("storage-3").await?;
+    session.bench.stop("unset-3").await?;
     let refused = session.manage(Management::Coordinators(addresses.clone())).await;
     match &refused {
         Err(Failure::Refused { command, retriable: true, .. }) => ensure!(command == "coordinators", "{refused:?}"),

@@ -138,6 +138,7 @@ impl Bench for Real {
             self.connection = format!("sample:first@127.0.0.1:{port}");
             std::fs::write(self.folder.path().join("fdb.cluster"), &self.connection).unwrap();
         }
+        std::fs::create_dir_all(self.folder.path().join(format!("logs-{}", process.name))).unwrap();
         let (stop, stopped) = oneshot::channel();
         let keeper = tokio::spawn(keep(self.command(process, port), stopped));
         self.servers.insert(process.name.clone(), Server { stop, keeper });

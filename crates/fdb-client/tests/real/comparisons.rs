@@ -27,7 +27,7 @@ pub const STORIES: &[Story] = crate::stories![
 const SOON: Duration = Duration::from_secs(30);
 
 fn process(number: usize) -> Process {
-    Process { name: format!("storage-{number}"), class: "storage".to_owned(), zone: format!("zone-{number}") }
+    Process { name: format!("unset-{number}"), class: "unset".to_owned(), zone: format!("zone-{number}") }
 }
 
 async fn started(count: usize) -> (Real, Vec<String>) {

@@ -15,8 +15,9 @@ use std::sync::{Mutex, OnceLock};
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type Callback = extern "C" fn(*mut Future, *mut c_void);
 
-const OURS: u64 = 0x0fdb_00b0_7300_0000;
-const FOREIGN: u64 = 0x0fdb_00b0_7101_0000;
+/// A server answers with a flag in front that the library's own version string does not have.
+const OURS: u64 = 0x1fdb_00b0_7300_0000;
+const FOREIGN: u64 = 0x1fdb_00b0_7101_0000;
 
 static STORES: Mutex<BTreeMap<String, Rows>> = Mutex::new(BTreeMap::new());
 static SEEN: Mutex<BTreeMap<Vec<u8>, u32>> = Mutex::new(BTreeMap::new());
