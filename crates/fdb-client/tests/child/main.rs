@@ -149,7 +149,15 @@ async fn a_refusal_comes_in_the_databases_own_words() {
 async fn a_database_is_created_by_its_id() {
     let children = children(|_| {});
     let create = |id: &str| {
-        let names = ["log_anti_quorum", "log_engine", "log_replicas", "storage_engine", "storage_replicas"];
+        let names = [
+            "log_anti_quorum",
+            "log_engine",
+            "log_replicas",
+            "log_replication_policy",
+            "storage_engine",
+            "storage_replicas",
+            "storage_replication_policy",
+        ];
         let keys = names.iter().map(|name| ((*name).to_owned(), "1".into())).collect();
         manage(Management::Configure(Change { new: Some(id.repeat(16)), keys }))
     };
