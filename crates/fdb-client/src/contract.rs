@@ -18,6 +18,9 @@ use crate::Octets;
 pub trait FoundationDb: Send + Sync + 'static {
     /// Makes a call, and gives up at the deadline by a timer of its own: several of FoundationDB's calls ignore the one they are given.
     fn call<'a>(&'a self, target: &'a Target, call: Call, deadline: Duration) -> BoxFuture<'a, Result<Answer, Failure>>;
+
+    /// A cluster is gone: whatever was kept open for it may be closed.
+    fn forget(&self, _cluster: &str) {}
 }
 
 /// Which database.

@@ -56,7 +56,7 @@ impl Policy {
 /// `ssd` and `memory` stand for the newest version of each.
 pub fn engine_keys(engine: &str) -> Option<ConfigurationKeys> {
     const SSD_2: u8 = 2;
-    // Logs are always kept by the B-tree engine, whatever keeps the data.
+    // But for the two oldest engines, logs are kept by the B-tree, whatever keeps the data.
     let (log, storage) = match engine {
         "ssd" | "ssd-2" => (SSD_2, SSD_2),
         "ssd-1" => (0, 0),

@@ -1,7 +1,8 @@
 //! Notices become Events. Written here and not with kube's recorder, which stamps them with the machine's clock.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -22,11 +23,22 @@ pub(crate) struct Recorder {
     client: Client,
     clock: Arc<dyn Clock>,
     written: Arc<AtomicU64>,
+    /// What was last said of an object for a reason that lasts.
+    said: Arc<Mutex<BTreeMap<(String, &'static str), String>>>,
 }
 
 impl Recorder {
     pub(crate) fn new(client: Client, clock: Arc<dyn Clock>) -> Self {
-        Self { client, clock, written: Arc::default() }
+        Self { client, clock, written: Arc::default(), said: Arc::default() }
+    }
+
+    /// Writes a notice about something that lasts: once, until it says something else.
+    pub(crate) async fn publish_once(&self, about: &ObjectReference, notice: &Notice) {
+        let key = (about.uid.clone().unwrap_or_default(), notice.reason);
+        let before = self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(key, notice.note.clone());
+        if before.as_ref() != Some(&notice.note) {
+            self.publish(about, notice).await;
+        }
     }
 
     /// Writes a notice. An Event that is lost is not worth failing for.

@@ -176,7 +176,10 @@ impl Index {
 
     fn present(&self, kind: Kind) -> BTreeSet<ObjectKey> {
         match kind {
-            Kind::Clusters => self.clusters().map(|key| (key.namespace.clone(), key.name.clone())).collect(),
+            Kind::Clusters => {
+                let there = self.clusters().chain(self.unreadable.keys());
+                there.map(|key| (key.namespace.clone(), key.name.clone())).collect()
+            }
             Kind::Pods | Kind::Claims => {
                 self.owners.keys().filter(|(of, _)| *of == kind).map(|(_, object)| object.clone()).collect()
             }

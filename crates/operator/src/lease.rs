@@ -56,7 +56,8 @@ pub struct Leadership {
 impl Leadership {
     /// The epoch, while we lead.
     pub fn epoch(&self) -> Option<Epoch> {
-        *self.epoch.borrow()
+        // A keeper that is gone keeps no lease.
+        if self.epoch.has_changed().is_err() { None } else { *self.epoch.borrow() }
     }
 
     /// Whether a step that was decided under this epoch may still be carried out.
@@ -75,7 +76,7 @@ impl Leadership {
     /// A status was seen with a larger epoch than ours, though we hold the lease: somebody deleted and made it anew. The next renewal
     /// goes beyond it; being a compare-and-set on the lease, it can only succeed for whoever really holds it.
     pub(crate) fn go_beyond(&self, seen: Epoch) {
-        self.at_least.fetch_max(seen.0 + 1, Ordering::Relaxed);
+        self.at_least.fetch_max(seen.0.saturating_add(1), Ordering::Relaxed);
     }
 }
 
@@ -138,9 +139,10 @@ impl LeaseKeeper {
         let Some(lease) = self.leases.get_opt(&self.settings.name).await? else {
             // Whoever led before goes on under a new number; the old one may be known to somebody else by now.
             let led = self.epoch.borrow().map_or(0, |epoch| epoch.0).max(self.at_least.load(Ordering::Relaxed) - 1);
-            let transitions = i32::try_from(led + 1).unwrap_or(i32::MAX);
+            let transitions = i32::try_from(led.saturating_add(1)).unwrap_or(i32::MAX);
+            let sent = Instant::now();
             let created = self.leases.create(&PostParams::default(), &self.lease(None, transitions)).await?;
-            self.lead(&created);
+            self.lead(&created, sent);
             return Ok(());
         };
         let spec = lease.spec.clone().unwrap_or_default();
@@ -148,8 +150,9 @@ impl LeaseKeeper {
         let transitions = spec.lease_transitions.unwrap_or(0);
         if ours {
             let wanted = i32::try_from(self.at_least.load(Ordering::Relaxed)).unwrap_or(i32::MAX).max(transitions);
+            let sent = Instant::now();
             let renewed = self.write(&lease, wanted).await?;
-            self.lead(&renewed);
+            self.lead(&renewed, sent);
             return Ok(());
         }
         if !Gate::StopsWhenNotLeading.passes(self.renewed.is_none()) {
@@ -159,9 +162,10 @@ impl LeaseKeeper {
             return Ok(());
         }
         if self.is_free(&lease, &spec) {
-            let taken = self.write(&lease, transitions + 1).await?;
-            info!(identity = self.settings.identity, epoch = transitions + 1, "took the lease");
-            self.lead(&taken);
+            let (sent, next) = (Instant::now(), transitions.saturating_add(1));
+            let taken = self.write(&lease, next).await?;
+            info!(identity = self.settings.identity, epoch = next, "took the lease");
+            self.lead(&taken, sent);
         }
         Ok(())
     }
@@ -181,8 +185,9 @@ impl LeaseKeeper {
         spec.holder_identity.as_deref().is_none_or(str::is_empty) || unchanged_for > held_for
     }
 
-    fn lead(&mut self, lease: &Lease) {
-        self.renewed = Some(Instant::now());
+    /// Others count from when they saw the write, so we count from when it was sent, not from when its answer came.
+    fn lead(&mut self, lease: &Lease, sent: Instant) {
+        self.renewed = Some(sent);
         let transitions = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         let epoch = Some(Epoch(i64::from(transitions)));
         self.epoch.send_if_modified(|current| std::mem::replace(current, epoch) != epoch);

@@ -245,7 +245,7 @@ impl Loop {
                 () = sleep_until(next_wake.unwrap_or_else(Instant::now)), if next_wake.is_some() => self.queue.mark_due(Instant::now()),
             }
         }
-        // A round that is under way may end its call; what it wrote is seen by whoever comes next.
+        // A round that is under way is ended where it is; what it has written is seen by whoever comes next.
         self.rounds.shutdown().await;
         self.show(false);
     }
@@ -267,7 +267,7 @@ impl Loop {
             self.forget(&key);
             if let Some(unreadable) = self.index.unreadable().get(&key).cloned() {
                 let recorder = self.hands.recorder.clone();
-                self.said.spawn(async move { recorder.publish(&unreadable.object, &unreadable.notice()).await });
+                self.said.spawn(async move { recorder.publish_once(&unreadable.object, &unreadable.notice()).await });
             }
             return;
         };
@@ -311,7 +311,7 @@ impl Loop {
             memory.backoff.succeeded();
         }
         if let Some(decision) = outcome.decision {
-            if let Some(wake) = decision.wake.0 {
+            if let Some(wake) = decision.wake.0.filter(|_| outcome.failed.is_none()) {
                 let wait = wake.duration_since(self.hands.clock.now());
                 self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
             }
@@ -328,6 +328,7 @@ impl Loop {
         self.queue.end(key);
         if let Some(memory) = self.memories.remove(key) {
             self.hands.metrics.holds(key, &memory.held_for, &[]);
+            self.hands.database.forget(&key.to_string());
         }
         self.shown.lock().decisions.remove(key);
     }

@@ -1,6 +1,6 @@
 //! Which clusters are to be looked at, and when.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tokio::time::Instant;
 
@@ -9,14 +9,18 @@ use crate::ClusterKey;
 /// Marked clusters, timers with the earliest wake of each cluster, and those that are being worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    marked: BTreeSet<ClusterKey>,
+    /// In the order in which they were marked, so that nobody waits for ever.
+    marked: VecDeque<ClusterKey>,
+    is_marked: BTreeSet<ClusterKey>,
     wakes: BTreeMap<ClusterKey, Instant>,
     at_work: BTreeSet<ClusterKey>,
 }
 
 impl Queue {
     pub(crate) fn mark(&mut self, cluster: ClusterKey) {
-        self.marked.insert(cluster);
+        if self.is_marked.insert(cluster.clone()) {
+            self.marked.push_back(cluster);
+        }
     }
 
     /// Looks at a cluster again at this time, or earlier.
@@ -35,14 +39,15 @@ impl Queue {
         let due: Vec<_> = self.wakes.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
         for key in due {
             self.wakes.remove(&key);
-            self.marked.insert(key);
+            self.mark(key);
         }
     }
 
     /// Takes a marked cluster that nobody works on; one at a time per cluster.
     pub(crate) fn begin(&mut self) -> Option<ClusterKey> {
-        let key = self.marked.iter().find(|key| !self.at_work.contains(key))?.clone();
-        self.marked.remove(&key);
+        let at = self.marked.iter().position(|key| !self.at_work.contains(key))?;
+        let key = self.marked.remove(at)?;
+        self.is_marked.remove(&key);
         self.wakes.remove(&key);
         self.at_work.insert(key.clone());
         Some(key)
@@ -79,6 +84,16 @@ mod tests {
         assert_eq!(queue.begin(), None);
         queue.end(&key("a"));
         assert_eq!(queue.begin(), Some(key("a")));
+    }
+
+    #[test]
+    fn whoever_waits_longest_comes_first() {
+        let mut queue = Queue::default();
+        for name in ["z", "b", "a", "b"] {
+            queue.mark(key(name));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.begin()).collect();
+        assert_eq!(order, [key("z"), key("b"), key("a")]);
     }
 
     #[test]

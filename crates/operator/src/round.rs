@@ -88,7 +88,7 @@ impl Hands {
             Ok(desired) => desired,
             Err(error) => {
                 let notice = Notice { severity: Severity::Warning, reason: "InvalidSpec", note: error.to_string() };
-                self.recorder.publish(&reference(&object), &notice).await;
+                self.recorder.publish_once(&reference(&object), &notice).await;
                 return nothing(last, Some(error.to_string()));
             }
         };
@@ -118,6 +118,7 @@ impl Hands {
     ) -> Sighting<DatabaseReport> {
         let now = self.clock.now();
         if let Sighting::Seen { at, .. } = &last
+            && *at <= now
             && now.duration_since(*at) < ASK_AT_MOST_EVERY
         {
             return last;

@@ -62,7 +62,10 @@ where
     while let Some(event) = events.next().await {
         let change = match event {
             Ok(event) => {
-                backoff.succeeded();
+                // A list that is only being begun is no success.
+                if !matches!(event, Event::Init) {
+                    backoff.succeeded();
+                }
                 match event {
                     Event::Init => Change::ListBegins(kind),
                     Event::InitDone => Change::ListEnds(kind),

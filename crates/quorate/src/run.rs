@@ -1,5 +1,6 @@
 //! `quorate run`: the operator in production.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,8 +25,8 @@ pub(crate) struct Run {
     /// The name of that lease.
     #[arg(long, default_value = "quorate")]
     lease_name: String,
-    /// Who this process is; different for every one.
-    #[arg(long, env = "POD_NAME", default_value_t = process_name())]
+    /// Who this process is; something that no other process has is added.
+    #[arg(long, env = "POD_NAME", default_value = "quorate")]
     identity: String,
     /// How many clusters are worked on at once.
     #[arg(long, default_value_t = 16)]
@@ -41,8 +42,9 @@ pub(crate) struct Run {
     json_log: bool,
 }
 
-fn process_name() -> String {
-    format!("quorate-{}", std::process::id())
+/// A name that no other process has, not even the same container started again: two that share one would both lead.
+fn unique(name: &str) -> String {
+    format!("{name}_{:016x}", RandomState::new().build_hasher().finish())
 }
 
 impl Run {
@@ -59,7 +61,7 @@ impl Run {
         // Retries are the operator's own: a write that is silently sent again would answer a question nobody asked.
         config.default_retry = false;
         let client = Client::try_from(config).context("making a Kubernetes client")?;
-        let lease = LeaseSettings::new(lease_namespace, lease_name, identity);
+        let lease = LeaseSettings::new(lease_namespace, lease_name, unique(&identity));
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let settings = Settings { namespace, rounds_at_once: rounds_at_once.max(1), lease };
         let program = std::env::current_exe().context("looking for this executable, which is also the client of FoundationDB")?;

@@ -53,7 +53,8 @@ impl<Facts> Sighting<Facts> {
     /// What it said, if it was said recently enough to act on. Old is not safe.
     pub fn fresh(&self, now: Timestamp, at_most: jiff::SignedDuration) -> Option<&Facts> {
         match self {
-            Self::Seen { at, facts } if now.duration_since(*at) <= at_most => Some(facts),
+            // A report from the future is as old as it can be: the clock was set back, nobody knows how old it is.
+            Self::Seen { at, facts } if *at <= now && now.duration_since(*at) <= at_most => Some(facts),
             _ => None,
         }
     }
@@ -79,6 +80,7 @@ mod tests {
         let limit = SignedDuration::from_secs(10);
         assert_eq!(seen.fresh(at + SignedDuration::from_secs(10), limit), Some(&"healthy"));
         assert_eq!(seen.fresh(at + SignedDuration::from_secs(11), limit), None);
+        assert_eq!(seen.fresh(at - SignedDuration::from_secs(1), limit), None, "the clock was set back");
         assert_eq!(seen.last(), Some(&"healthy"));
     }
 

@@ -1,6 +1,7 @@
 //! One transaction: what must still be so is read and compared in it, the management change and the writes go into it, and its result is
 //! found out even when the database does not tell.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use quorate_fdb_library::{Error, Transaction, TransactionOption as Tx};
@@ -18,9 +19,9 @@ use crate::contract::{Answer, Change, Commit, Expectation, Failure, Management, 
 const EXPECTED_LIMIT: usize = 16 << 20;
 
 /// Commits. Whoever calls has a timer.
-pub(crate) async fn commit(opened: &Opened, commit: &Commit, deadline: Duration) -> Result<Answer, Failure> {
+pub(crate) async fn commit(opened: &Opened, commit: &Commit, deadline: Duration, begun: &Cell<bool>) -> Result<Answer, Failure> {
     if let Some(Management::Configure(Change { new: Some(id), keys })) = &commit.manage {
-        return create::create(opened, id, keys, deadline).await;
+        return create::create(opened, id, keys, deadline, begun).await;
     }
     let typed = |error: Error| failure(&error, deadline);
     let (effects, complete) = effects(commit);
@@ -29,14 +30,15 @@ pub(crate) async fn commit(opened: &Opened, commit: &Commit, deadline: Duration)
     let mut doubt = Doubt::default();
     loop {
         let transaction = opened.database.transaction().map_err(typed)?;
-        let outcome = match attempt(&transaction, commit, &effects, blind, &mut before).await {
+        let outcome = match attempt(&transaction, commit, &effects, blind, &mut before, begun).await {
             Ok(()) => Outcome::Committed,
             Err(Stop::Changed(key)) => Outcome::Failed(Failure::Changed { key }),
             Err(Stop::Error(error)) => ended(&transaction, error, deadline).await,
         };
         let mut next = doubt.attempted(outcome);
         if next == Next::Read {
-            let now = read(opened, &effects).await.map_err(typed)?;
+            // Whatever keeps us from reading, the doubt is still there.
+            let Ok(now) = read(opened, &effects).await else { return Err(Failure::UnknownResult) };
             next = doubt.read(judge(before.as_deref(), &now, complete));
         }
         match next {
@@ -64,6 +66,7 @@ async fn attempt(
     effects: &[Effect],
     blind: bool,
     before: &mut Option<Vec<bool>>,
+    begun: &Cell<bool>,
 ) -> Result<(), Stop> {
     for option in options(commit.manage.as_ref()) {
         transaction.set_option(*option)?;
@@ -88,6 +91,7 @@ async fn attempt(
             Write::ClearRange(range) => transaction.clear_range(&range.begin.0, &range.end.0)?,
         }
     }
+    begun.set(true);
     Ok(transaction.commit().await?)
 }
 

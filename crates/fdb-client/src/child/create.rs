@@ -1,6 +1,7 @@
 //! Creating a database. The commit usually ends in "unknown", sometimes twice, before a conflict tells that the database exists; whose it
 //! is, the id in it says.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,11 +21,12 @@ pub(crate) async fn create(
     id: &str,
     keys: &BTreeMap<String, Octets>,
     deadline: Duration,
+    begun: &Cell<bool>,
 ) -> Result<Answer, Failure> {
     let typed = |error: Error| failure(&error, deadline);
     let transaction = opened.database.transaction().map_err(typed)?;
     loop {
-        match attempt(&transaction, id, keys).await {
+        match attempt(&transaction, id, keys, begun).await {
             Ok(()) => return Ok(Answer::Committed),
             Err(error) if matches!(error.code, NOT_COMMITTED | TRANSACTION_TOO_OLD) => break,
             Err(error) => transaction.on_error(&error).await.map_err(typed)?,
@@ -37,7 +39,7 @@ pub(crate) async fn create(
     }
 }
 
-async fn attempt(transaction: &Transaction, id: &str, keys: &BTreeMap<String, Octets>) -> Result<(), Error> {
+async fn attempt(transaction: &Transaction, id: &str, keys: &BTreeMap<String, Octets>, begun: &Cell<bool>) -> Result<(), Error> {
     for option in OPTIONS {
         transaction.set_option(option)?;
     }
@@ -49,6 +51,7 @@ async fn attempt(transaction: &Transaction, id: &str, keys: &BTreeMap<String, Oc
         transaction.set(&keys::configuration(key), &value.0)?;
     }
     stop_data_movement(transaction)?;
+    begun.set(true);
     transaction.commit().await
 }
 

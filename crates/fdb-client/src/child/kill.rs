@@ -1,5 +1,6 @@
 //! Restarting processes, which no transaction can do.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use quorate_fdb_library::TransactionOption;
@@ -9,7 +10,12 @@ use super::errors::failure;
 use crate::contract::{Answer, Failure};
 
 /// Restarts processes once a read version was had: before the connection is up, the library answers that it knows none of them.
-pub(crate) async fn kill(opened: &Opened, addresses: &[String], deadline: Duration) -> Result<Answer, Failure> {
+pub(crate) async fn kill(
+    opened: &Opened,
+    addresses: &[String],
+    deadline: Duration,
+    begun: &Cell<bool>,
+) -> Result<Answer, Failure> {
     let typed = |error| failure(&error, deadline);
     let transaction = opened.database.transaction().map_err(typed)?;
     loop {
@@ -19,6 +25,7 @@ pub(crate) async fn kill(opened: &Opened, addresses: &[String], deadline: Durati
             Err(error) => transaction.on_error(&error).await.map_err(typed)?,
         }
     }
+    begun.set(true);
     let sent = opened.database.restart(&addresses.join(",")).await.map_err(typed)?;
     Ok(Answer::Killed(sent))
 }

@@ -1,7 +1,7 @@
 //! The child's loop: requests become tasks, answers become frames, a cancelled task drops its futures and thereby cancels what the
 //! library does for it. Nothing here waits for a database.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -114,11 +114,13 @@ fn begin(request: Request, databases: &mut Databases, tasks: &Tasks, replies: &m
 /// Whatever comes first: the answer, the deadline, or the knowledge that the servers speak another protocol and will never answer.
 async fn answer(opened: &Opened, call: Call, deadline_ms: u64) -> Result<Answer, Failure> {
     let deadline = Duration::from_millis(deadline_ms);
+    // From the moment a change may be on its way, nobody may be told that nothing was done.
+    let begun = Cell::new(false);
     let answer = async {
         match call {
             Call::Look(look) => look::look(opened, &look, deadline).await.map(Answer::Seen),
-            Call::Commit(commit) => commit::commit(opened, &commit, deadline).await,
-            Call::Kill(addresses) => kill::kill(opened, &addresses, deadline).await,
+            Call::Commit(commit) => commit::commit(opened, &commit, deadline, &begun).await,
+            Call::Kill(addresses) => kill::kill(opened, &addresses, deadline, &begun).await,
         }
     };
     let answer = std::pin::pin!(tokio::time::timeout(deadline, answer));
@@ -126,6 +128,7 @@ async fn answer(opened: &Opened, call: Call, deadline_ms: u64) -> Result<Answer,
     match future::select(answer, foreign).await {
         Either::Left((Ok(result), _)) => result.map_err(|failure| opened.named(failure)),
         Either::Left((Err(_), _)) => Err(Failure::Timeout { milliseconds: deadline_ms }),
+        Either::Right(_) if begun.get() => Err(Failure::UnknownResult),
         Either::Right((failure, _)) => Err(failure),
     }
 }

@@ -150,7 +150,12 @@ impl Mailbox {
     pub(crate) fn close_now(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
-        state.awaited.clear();
+        for (_, call) in std::mem::take(&mut state.awaited) {
+            if call.sent && call.changes {
+                // Whoever asked may be gone.
+                let _ = call.answer.send(Err(Failure::UnknownResult));
+            }
+        }
         state.outgoing.clear();
         self.bell.notify_one();
     }

@@ -99,11 +99,6 @@ impl Children {
         Self { assignments: Arc::new(Mutex::new(Assignments::new(Arc::new(settings)))) }
     }
 
-    /// A cluster is gone: its database is closed, and the child too if it serves nobody else.
-    pub fn forget(&self, cluster: &str) {
-        lock(&self.assignments).forget(cluster);
-    }
-
     /// The process ids of the children that run, for whoever looks at them from outside.
     pub fn process_ids(&self) -> Vec<u32> {
         lock(&self.assignments).process_ids()
@@ -126,6 +121,11 @@ impl Drop for Children {
 }
 
 impl FoundationDb for Children {
+    /// Its database is closed, and the child too if it serves nobody else.
+    fn forget(&self, cluster: &str) {
+        lock(&self.assignments).forget(cluster);
+    }
+
     fn call<'a>(&'a self, target: &'a Target, call: Call, deadline: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
         async move {
             validate(target, &call)?;

@@ -84,7 +84,9 @@ pub(crate) fn shown_status(
     } = &decision.status;
     shown.observed_generation = Some(*observed_generation);
     shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
-    shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).collect());
+    // What can't be read as a process group, such as one of a class that is not known here, is nobody's to forget.
+    let unknown = shown.process_groups.into_iter().flatten().filter(|group| recorded_group(group).is_none());
+    shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).chain(unknown).collect());
     shown.desired_process_groups = i32::try_from(*desired_groups).ok();
     shown.reconciled_process_groups = i32::try_from(*reconciled_groups).ok();
     let health = shown.health.unwrap_or_default();

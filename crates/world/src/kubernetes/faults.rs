@@ -51,6 +51,8 @@ pub enum Verdict {
     Lose,
     /// It is carried out so much later, whether its sender still waits or not: a process that was paused, a packet that was held.
     Late(Duration),
+    /// It is carried out at once, and answered so much later.
+    Slow(Duration),
     /// A get or list is answered as things were at this revision: an API server that lags behind.
     Stale(u64),
 }

@@ -109,6 +109,8 @@ pub enum Answer {
     Never,
     /// Nothing yet: the call is still on its way; see [`Verdict::Late`].
     Late(Duration, Delayed),
+    /// This, after a while; see [`Verdict::Slow`].
+    Slow(Duration, Box<Answer>),
 }
 
 /// A call that has not arrived yet; [`Kubernetes::arrive`] lets it.
@@ -259,12 +261,13 @@ fn intercepted(state: &mut State, call: Call) -> Answer {
         Verdict::Lose => return Answer::Never,
         Verdict::Late(after) => return Answer::Late(after, Delayed(Box::new(call))),
         Verdict::Stale(revision) => Some(revision),
-        Verdict::Pass | Verdict::Mislead(_) | Verdict::Silence => None,
+        Verdict::Pass | Verdict::Mislead(_) | Verdict::Silence | Verdict::Slow(_) => None,
     };
     let answer = executed(state, &call, &info, as_of, interceptor.as_ref());
     match verdict {
         Verdict::Mislead(status) => refused(&status),
         Verdict::Silence => Answer::Never,
+        Verdict::Slow(after) => Answer::Slow(after, Box::new(answer)),
         _ => answer,
     }
 }

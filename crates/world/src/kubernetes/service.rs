@@ -65,7 +65,7 @@ impl Answer {
                 response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
                 Some(response)
             }
-            Self::Never | Self::Late(..) => None,
+            Self::Never | Self::Late(..) | Self::Slow(..) => None,
         }
     }
 }
@@ -92,6 +92,10 @@ impl tower::Service<Request<ClientBody>> for Service {
                     service.kubernetes.arrive(call)
                 });
                 answer = arriving.await.unwrap_or(Answer::Never);
+            }
+            if let Answer::Slow(after, whole) = answer {
+                tokio::time::sleep(after).await;
+                answer = *whole;
             }
             match answer.into_response() {
                 Some(response) => Ok(response),

@@ -170,6 +170,7 @@ impl Faults {
                 }
             }
             CallFault::NoAnswer => (Verdict::Silence, Some("no answer")),
+            CallFault::SlowAnswer(seconds) => (Verdict::Slow(Duration::from_secs(seconds)), Some("slow answer")),
             CallFault::Late(seconds) if writes => (Verdict::Late(Duration::from_secs(seconds)), Some("late write")),
             CallFault::Stale(revisions) if !writes => {
                 (Verdict::Stale(state.revision.saturating_sub(revisions).max(1)), Some("stale read"))

@@ -107,8 +107,9 @@ impl Invariants {
 
     /// 28: nobody acts much later than it last held the lease.
     fn only_leaders_act(&mut self, client: &str, what: &str, at: Instant) {
-        // A lease that was just created is not named in the call, so a new operator may be unknown here.
-        let Some((held, _)) = self.operator(client).held else { return };
+        let held = self.operator(client).held;
+        self.demand(28, held.is_some(), || format!("{client} sent {what} and never held the lease"));
+        let Some((held, _)) = held else { return };
         let ago = at - held;
         self.demand(28, ago <= LEASE, || format!("{client} sent {what}, {} s after it last held the lease", ago.as_secs()));
     }

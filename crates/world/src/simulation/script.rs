@@ -95,6 +95,8 @@ pub enum CallFault {
     NoAnswer,
     /// Carried out so many seconds later.
     Late(u64),
+    /// Carried out at once, and answered so many seconds later.
+    SlowAnswer(u64),
     /// Answered as things were so many revisions ago.
     Stale(u64),
 }
@@ -149,7 +151,7 @@ fn numbers(chance: &mut Chance, one_in: u64) -> Vec<u64> {
 }
 
 fn call_fault(chance: &mut Chance) -> CallFault {
-    match chance.below(16) {
+    match chance.below(17) {
         0 | 1 => CallFault::TooManyRequests,
         2 | 3 => CallFault::ServerError,
         4 => CallFault::TimeoutBefore,
@@ -158,7 +160,8 @@ fn call_fault(chance: &mut Chance) -> CallFault {
         8 => CallFault::CrashBefore,
         9 => CallFault::CrashAfter,
         10 => CallFault::NoAnswer,
-        11..=13 => CallFault::Late(1 + chance.below(60)),
+        11 => CallFault::SlowAnswer(1 + chance.below(20)),
+        12..=14 => CallFault::Late(1 + chance.below(60)),
         _ => CallFault::Stale(1 + chance.below(40)),
     }
 }
