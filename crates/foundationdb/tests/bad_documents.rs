@@ -104,7 +104,7 @@ fn a_locality_that_is_none_is_named() {
         (r#"{"locality": {"instance_id": ["storage-1"]}}"#, "locality.instance_id"),
         (r#"{"excluded": "no"}"#, "excluded"),
         (r#"{"version": 7.3}"#, "version"),
-        (r#"[]"#, "p1"),
+        ("[]", "p1"),
     ] {
         let error = refused(process);
         assert!(error.contains(&format!("{field}:")), "{process}: {error}");
