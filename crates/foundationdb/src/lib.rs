@@ -4,9 +4,11 @@
 //! happens to a cluster begins with [`decide`].
 
 mod class;
+pub mod configuration;
 mod counts;
 pub mod decide;
 mod facts;
+pub mod monitor;
 mod objects;
 mod process_group;
 pub mod reasons;

@@ -14,7 +14,7 @@ use quorate_quorum::{Epoch, Sighting};
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -30,6 +30,9 @@ use crate::{Clock, ClusterKey, Leadership, watches};
 /// How long a round waits for the watches to show what the last one did. Longer than a watch usually lags, short enough to go on if an
 /// event was lost; what a stale view may then decide is caught by guards.
 const CATCH_UP: Duration = Duration::from_secs(5);
+
+/// How long any answer of the API server may take to begin.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// How many changes may wait to be taken in.
 const CHANGES: usize = 1024;
@@ -110,7 +113,7 @@ impl Operator {
     /// An operator that is not running yet.
     pub fn new(client: Client, clock: Arc<dyn Clock>, database: Arc<dyn FoundationDb>, settings: Settings) -> Self {
         let shown: Arc<Shown> = Arc::default();
-        Self { client: counted(client, Arc::clone(&shown.metrics)), clock, database, settings, shown }
+        Self { client: looked_after(client, Arc::clone(&shown.metrics)), clock, database, settings, shown }
     }
 
     /// What it shows of itself.
@@ -145,13 +148,17 @@ impl Operator {
     }
 }
 
-/// A client whose requests are counted.
-fn counted(client: Client, metrics: Arc<Metrics>) -> Client {
+/// A client whose requests are counted, and given up when no answer begins: a list that is never answered would otherwise hold up
+/// everything for ever, because kube's watcher has no limit of its own.
+fn looked_after(client: Client, metrics: Arc<Metrics>) -> Client {
     let namespace = client.default_namespace().to_owned();
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let (client, metrics, method) = (client.clone(), Arc::clone(&metrics), request.method().clone());
         async move {
-            let answer = client.send(request).await;
+            let answer: Result<_, Box<dyn std::error::Error + Send + Sync>> = match timeout(ANSWER, client.send(request)).await {
+                Ok(answer) => answer.map_err(Into::into),
+                Err(_) => Err(format!("no answer from the API server within {} s", ANSWER.as_secs()).into()),
+            };
             let code = answer.as_ref().map_or_else(|_| "<error>".to_owned(), |answer| answer.status().as_u16().to_string());
             metrics.request(method.as_str(), code);
             answer

@@ -61,7 +61,7 @@ async fn show(playground: &Playground) {
         let text = if on_a_terminal { screen(playground) } else { summary(playground) };
         if text != last && !text.is_empty() {
             if on_a_terminal {
-                redraw(&text);
+                redraw(&last, &text);
             } else {
                 println!("{text}");
             }
@@ -71,10 +71,13 @@ async fn show(playground: &Playground) {
     }
 }
 
-/// Moves back over what was drawn below the introduction, and draws it again.
-fn redraw(text: &str) {
-    // Save and restore the cursor around the drawing, and clear what is below it.
-    print!("\x1b[J\x1b7{text}\x1b8");
+/// Moves back over what was drawn below the introduction, and draws in its place.
+fn redraw(before: &str, text: &str) {
+    let lines = before.lines().count();
+    if lines > 0 {
+        print!("\x1b[{lines}A\x1b[J");
+    }
+    print!("{text}");
     // A terminal that can't be written to will be noticed by its owner.
     std::io::stdout().flush().ok();
 }

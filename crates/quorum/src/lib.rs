@@ -6,12 +6,14 @@
 //!
 //! Everything here is pure: no clock, no chance, no I/O.
 
+pub mod buckets;
 pub mod budget;
 mod decision;
 mod gate;
 mod hold;
 mod journal;
 mod snapshot;
+pub mod spread;
 mod step;
 
 pub use budget::Permit;

@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 use super::errors::failure;
 use crate::contract::{Failure, Target};
 
-/// Versions of a protocol that differ in these bits only understand each other.
-const COMPATIBLE_BITS: u64 = 0xffff;
+/// The part of a protocol version that must be the same: without the flags in front and the compatible changes at the end.
+const PROTOCOL_PART: u64 = 0x0fff_ffff_ffff_0000;
 
 /// After an error the protocol is asked for again, this much later.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -116,8 +116,8 @@ impl Opened {
     /// Comes back only if and when the servers are known to speak a protocol that the library does not.
     pub(crate) async fn speaks_another_protocol(&self) -> Failure {
         let mut protocol = self.protocol.clone();
-        let ours = self.speaks.protocol | COMPATIBLE_BITS;
-        let foreign = protocol.wait_for(|known| known.is_some_and(|theirs| theirs | COMPATIBLE_BITS != ours)).await;
+        let ours = self.speaks.protocol & PROTOCOL_PART;
+        let foreign = protocol.wait_for(|known| known.is_some_and(|theirs| theirs & PROTOCOL_PART != ours)).await;
         if foreign.is_err() {
             std::future::pending::<()>().await;
         }

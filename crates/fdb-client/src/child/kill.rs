@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use quorate_fdb_library::TransactionOption;
+
 use super::databases::Opened;
 use super::errors::failure;
 use crate::contract::{Answer, Failure};
@@ -10,8 +12,12 @@ use crate::contract::{Answer, Failure};
 pub(crate) async fn kill(opened: &Opened, addresses: &[String], deadline: Duration) -> Result<Answer, Failure> {
     let typed = |error| failure(&error, deadline);
     let transaction = opened.database.transaction().map_err(typed)?;
-    while let Err(error) = transaction.read_version().await {
-        transaction.on_error(&error).await.map_err(typed)?;
+    loop {
+        transaction.set_option(TransactionOption::ReadLockAware).map_err(typed)?;
+        match transaction.read_version().await {
+            Ok(_) => break,
+            Err(error) => transaction.on_error(&error).await.map_err(typed)?,
+        }
     }
     let sent = opened.database.restart(&addresses.join(",")).await.map_err(typed)?;
     Ok(Answer::Killed(sent))

@@ -61,7 +61,7 @@ async fn status(database: &Database) -> Result<Octets, Error> {
 }
 
 async fn in_progress(database: &Database) -> Result<Vec<String>, Error> {
-    reading(database, &[], async |transaction| {
+    reading(database, &SYSTEM, async |transaction| {
         let rows = transaction.range(keys::IN_PROGRESS, keys::IN_PROGRESS_END, true, ROWS_LIMIT).await?;
         let address = |key: &[u8]| String::from_utf8_lossy(key.strip_prefix(keys::IN_PROGRESS).unwrap_or(key)).into_owned();
         let mut addresses: Vec<String> = rows.iter().map(|row| address(&row.key)).collect();

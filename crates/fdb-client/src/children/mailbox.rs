@@ -73,6 +73,15 @@ pub(crate) struct Mailbox {
     bell: Notify,
 }
 
+/// Whether a child has to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Child,
+    Nothing,
+    /// Never again.
+    End,
+}
+
 /// What a child's writer does next.
 pub(crate) enum Next {
     Write(Vec<u8>),
@@ -161,15 +170,14 @@ impl Mailbox {
         self.bell.notified().await;
     }
 
-    /// Whether a child has to run.
-    pub(crate) fn wants_child(&self) -> Next {
+    pub(crate) fn need(&self) -> Need {
         let state = lock(&self.state);
         if state.closed || (state.closing && state.awaited.is_empty()) {
-            Next::Close
+            Need::End
         } else if state.awaited.is_empty() {
-            Next::Wait
+            Need::Nothing
         } else {
-            Next::Write(Vec::new())
+            Need::Child
         }
     }
 

@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 use super::assignment::Purpose;
 use super::backoff::Backoff;
 use super::lines::Lines;
-use super::mailbox::{Mailbox, Next};
+use super::mailbox::{Mailbox, Need, Next};
 use super::{Pulse, Settings, lock};
 use crate::protocol::{self, FromChild, REPLY_LIMIT};
 
@@ -36,13 +36,13 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub(crate) async fn supervise(settings: Arc<Settings>, purpose: Purpose, mailbox: Arc<Mailbox>) {
     let mut backoff = Backoff::new(settings.backoff.0, settings.backoff.1);
     loop {
-        match mailbox.wants_child() {
-            Next::Close => return,
-            Next::Wait => {
+        match mailbox.need() {
+            Need::End => return,
+            Need::Nothing => {
                 mailbox.changed().await;
                 continue;
             }
-            Next::Write(_) => {}
+            Need::Child => {}
         }
         if let Some(until) = mailbox.rest().filter(|until| *until > Instant::now()) {
             tokio::select! {
@@ -146,7 +146,7 @@ async fn greet(output: &mut (impl AsyncRead + Unpin), patience: Duration) -> Res
 
 /// Until nobody wants the child any more.
 async fn unwanted(mailbox: &Mailbox) {
-    while !matches!(mailbox.wants_child(), Next::Close) {
+    while mailbox.need() != Need::End {
         mailbox.changed().await;
     }
 }

@@ -1,7 +1,7 @@
 //! Creating a database and changing its configuration.
 
 use super::ensure;
-use super::session::{CREATION, Session, has, keys, own, set, status};
+use super::session::{CREATION, Session, available, has, keys, own, set, status};
 use crate::contract::{Answer, Change, Commit, Failure, Look, Management, Range};
 
 fn configuration() -> Range {
@@ -13,12 +13,8 @@ fn new_database(id: &str) -> Management {
 }
 
 pub(crate) async fn a_database_is_created_once_and_by_whom_is_known(session: &mut Session<'_>) -> Result<(), String> {
-    session.start("storage", 1).await?;
-    session
-        .until("the status says that there is no database", &|seen| {
-            status(seen, "/cluster/recovery_state/name") == "configuration_never_created"
-        })
-        .await?;
+    session.start("unset", 1).await?;
+    session.until("the status says that nothing is available", &|seen| !available(seen)).await?;
     let created = session.manage(new_database(CREATION)).await;
     ensure!(created == Ok(Answer::Committed), "the first creation: {created:?}");
     let again = session.manage(new_database(CREATION)).await;

@@ -28,7 +28,7 @@ pub(crate) async fn coordinators_are_changed_and_a_second_time_is_no_change(sess
 
     let changed = session.commit(change("1", &three)).await;
     ensure!(changed == Ok(Answer::Committed), "although the commit itself never says so: {changed:?}");
-    let seen = session.until("the database names them", &|seen| available(seen) && are(seen, &three)).await?;
+    let seen = session.until_told("the database names them", &|seen| available(seen) && are(seen, &three)).await?;
     let old = ConnectionString::from_str(&session.bench.target().connection)?;
     let Some(Ok(stored)) = &seen.connection else { return Err(format!("{:?}", seen.connection)) };
     let new = ConnectionString::from_str(stored)?;
@@ -48,12 +48,12 @@ pub(crate) async fn coordinators_are_changed_and_a_second_time_is_no_change(sess
 
 pub(crate) async fn a_coordinator_that_nobody_reaches_is_refused_for_now(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(3).await?;
-    session.bench.stop("storage-3").await?;
+    session.bench.stop("unset-3").await?;
     let refused = session.manage(Management::Coordinators(addresses.clone())).await;
     match &refused {
         Err(Failure::Refused { command, retriable: true, .. }) => ensure!(command == "coordinators", "{refused:?}"),
         other => return Err(format!("an unreachable coordinator: {other:?}")),
     }
-    session.until("nothing has changed", &|seen| are(seen, &addresses[..1])).await?;
+    session.until_told("nothing has changed", &|seen| are(seen, &addresses[..1])).await?;
     Ok(())
 }

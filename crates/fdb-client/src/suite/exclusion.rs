@@ -17,7 +17,7 @@ fn excluded(seen: &Seen) -> Vec<String> {
 pub(crate) async fn an_excluded_process_is_drained_and_included_again(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(4).await?;
     let by_address = addresses[3].clone();
-    let by_locality = "locality_instance_id:storage-3".to_owned();
+    let by_locality = "locality_instance_id:unset-3".to_owned();
     for who in [&by_address, &by_locality] {
         let done = session.manage(Management::Exclude(vec![who.clone()])).await;
         ensure!(done == Ok(Answer::Committed), "excluding {who}: {done:?}");
@@ -25,7 +25,7 @@ pub(crate) async fn an_excluded_process_is_drained_and_included_again(session: &
         ensure!(again == Ok(Answer::Committed), "excluding {who} again: {again:?}");
         let address = if *who == by_address { &addresses[3] } else { &addresses[2] };
         session
-            .until("the process is excluded, has no role and is not in progress", &|seen| {
+            .until_told("the process is excluded, has no role and is not in progress", &|seen| {
                 let process = process_at(seen, address);
                 let no_role = process["roles"].as_array().is_some_and(Vec::is_empty);
                 excluded(seen) == [who.clone()] && process["excluded"] == true && no_role && seen.in_progress == Some(Ok(vec![]))
@@ -46,8 +46,8 @@ pub(crate) async fn a_stale_fence_excludes_nobody(session: &mut Session<'_>) -> 
     ensure!(fence == Ok(Answer::Committed), "somebody else's fence: {fence:?}");
     for change in [
         Management::Exclude(vec![addresses[3].clone()]),
-        Management::Exclude(vec!["locality_instance_id:storage-4".to_owned()]),
-        Management::Maintain { zone: "zone-storage-4".to_owned(), seconds: 60 },
+        Management::Exclude(vec!["locality_instance_id:unset-4".to_owned()]),
+        Management::Maintain { zone: "zone-unset-4".to_owned(), seconds: 60 },
     ] {
         let stale =
             Commit { expect: vec![has("fence", Some("1"))], manage: Some(change.clone()), writes: vec![set("claim", "stale")] };
@@ -79,7 +79,7 @@ pub(crate) async fn excluding_everybody_is_refused_in_the_databases_own_words(se
 pub(crate) async fn a_database_without_logs_is_included_blindly(session: &mut Session<'_>) -> Result<(), String> {
     session.database(3).await?;
     session.until("data is healthy", &|seen| status(seen, "/cluster/data/state/healthy") == true).await?;
-    let two = vec!["locality_instance_id:storage-2".to_owned(), "locality_instance_id:storage-3".to_owned()];
+    let two = vec!["locality_instance_id:unset-2".to_owned(), "locality_instance_id:unset-3".to_owned()];
     // The database accepts it and then stops, sometimes before it can say that it has accepted.
     let exclude = Commit { manage: Some(Management::Exclude(two.clone())), writes: vec![set("claim", "x")], ..Commit::default() };
     let accepted = session.call(Call::Commit(exclude), Duration::from_secs(10)).await;

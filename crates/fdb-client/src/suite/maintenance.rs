@@ -6,7 +6,7 @@ use crate::contract::{Answer, Management};
 
 pub(crate) async fn a_zone_is_maintained_until_it_is_not(session: &mut Session<'_>) -> Result<(), String> {
     session.database(3).await?;
-    for zone in ["zone-storage-2", "zone-storage-3"] {
+    for zone in ["zone-unset-2", "zone-unset-3"] {
         let begun = session.manage(Management::Maintain { zone: zone.to_owned(), seconds: 300 }).await;
         ensure!(begun == Ok(Answer::Committed), "{zone}: {begun:?}");
         session.until("the status names the zone", &|seen| status(seen, "/cluster/maintenance_zone") == zone).await?;
@@ -21,7 +21,7 @@ pub(crate) async fn a_zone_is_maintained_until_it_is_not(session: &mut Session<'
 
 pub(crate) async fn a_process_gets_another_class_and_its_own_back(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(3).await?;
-    for (class, shown) in [("stateless", "stateless"), ("default", "storage")] {
+    for (class, shown) in [("stateless", "stateless"), ("default", "unset")] {
         let change = Management::ProcessClass { address: addresses[2].clone(), class: class.to_owned() };
         let changed = session.manage(change).await;
         ensure!(changed == Ok(Answer::Committed), "{class}: {changed:?}");

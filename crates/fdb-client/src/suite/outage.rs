@@ -12,7 +12,7 @@ fn says(seen: &Seen, name: &str) -> bool {
 
 pub(crate) async fn a_database_without_coordinators_still_reports(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(1).await?;
-    session.bench.stop("storage-1").await?;
+    session.bench.stop("unset-1").await?;
     session.until("the status says so", &|seen| says(seen, "quorum_not_reachable")).await?;
     let look = Look { exclusions: true, ranges: vec![super::session::between("a", "b")] };
     match session.call(Call::Look(look), Duration::from_secs(10)).await {
@@ -33,7 +33,7 @@ pub(crate) async fn a_database_without_coordinators_still_reports(session: &mut 
         let answer = session.call(call.clone(), Duration::from_secs(2)).await;
         ensure!(answer == Err(Failure::Timeout { milliseconds: 2000 }), "{call:?}: {answer:?}");
     }
-    session.bench.start(&process("storage", 1)).await?;
+    session.bench.start(&process("unset", 1)).await?;
     session.until("it is back", &|seen| available(seen)).await?;
     let works = session.commit(Commit { writes: vec![crate::contract::Write::Clear(own("a"))], ..Commit::default() }).await;
     ensure!(works == Ok(Answer::Committed), "and works: {works:?}");

@@ -79,9 +79,22 @@ impl<'b> Session<'b> {
         }
     }
 
-    /// Looks until something is so.
+    /// Looks until the status says something.
     pub(crate) async fn until(&mut self, what: &str, holds: &(dyn Fn(&Seen) -> bool + Send + Sync)) -> Result<Seen, String> {
-        let look = Look { exclusions: true, ranges: vec![] };
+        self.look_until(Look::default(), what, holds).await
+    }
+
+    /// Looks until something is so of the exclusions or the connection string, which a database that is down does not tell.
+    pub(crate) async fn until_told(&mut self, what: &str, holds: &(dyn Fn(&Seen) -> bool + Send + Sync)) -> Result<Seen, String> {
+        self.look_until(Look { exclusions: true, ranges: vec![] }, what, holds).await
+    }
+
+    async fn look_until(
+        &mut self,
+        look: Look,
+        what: &str,
+        holds: &(dyn Fn(&Seen) -> bool + Send + Sync),
+    ) -> Result<Seen, String> {
         let seen = self.bench.until(look.clone(), what, holds).await?;
         self.coverage.note(&Call::Look(look), &Ok(Answer::Seen(seen.clone())));
         Ok(seen)
@@ -96,9 +109,9 @@ impl<'b> Session<'b> {
         Ok(addresses)
     }
 
-    /// A database on so many storage processes, with two replicas of everything, or one where there are fewer than three processes.
+    /// A database on so many processes of no class, with two replicas of everything, or one where there are fewer than three processes.
     pub(crate) async fn database(&mut self, count: usize) -> Result<Vec<String>, String> {
-        let addresses = self.start("storage", count).await?;
+        let addresses = self.start("unset", count).await?;
         let replicas = if count < 3 { 1 } else { 2 };
         let created = self.manage(Management::Configure(Change { new: Some(CREATION.to_owned()), keys: keys(replicas) })).await;
         super::ensure!(created == Ok(Answer::Committed), "creating a database was answered with {created:?}");
@@ -112,19 +125,31 @@ pub(crate) fn process(class: &str, number: usize) -> Process {
     Process { name: format!("{class}-{number}"), class: class.to_owned(), zone: format!("zone-{class}-{number}") }
 }
 
-/// A configuration with so many replicas of everything, in memory.
+/// A configuration with one or two replicas of everything, in memory, as fdbcli writes it.
 pub(crate) fn keys(replicas: u8) -> BTreeMap<String, Octets> {
     let number = replicas.to_string();
+    let policy = policy(replicas);
     [
-        ("log_anti_quorum", "0"),
-        ("log_engine", "2"),
-        ("log_replicas", number.as_str()),
-        ("storage_engine", "1"),
-        ("storage_replicas", number.as_str()),
+        ("log_anti_quorum", "0".into()),
+        ("log_engine", "2".into()),
+        ("log_replicas", number.as_str().into()),
+        ("log_replication_policy", policy.clone()),
+        ("storage_engine", "1".into()),
+        ("storage_replicas", number.as_str().into()),
+        ("storage_replication_policy", policy),
     ]
     .into_iter()
-    .map(|(key, value)| (key.to_owned(), value.into()))
+    .map(|(key, value)| (key.to_owned(), value))
     .collect()
+}
+
+/// One place, or so many zones.
+fn policy(replicas: u8) -> Octets {
+    const PREFIX: &[u8] = b"\x01\x00\x01\x62\xb0\x00\xdb\x0f";
+    const ONE: &[u8] = b"\x03\0\0\0One";
+    const ACROSS: &[u8] = b"\x06\0\0\0Across\x06\0\0\0zoneid";
+    let count = i32::from(replicas).to_le_bytes();
+    Octets(if replicas == 1 { [PREFIX, ONE].concat() } else { [PREFIX, ACROSS, &count, ONE].concat() })
 }
 
 /// A key of ours.

@@ -97,7 +97,7 @@ impl Real {
         command.arg0("fdbserver").current_dir(self.folder.path());
         command.args(["--cluster-file", "fdb.cluster", "--public-address", &format!("127.0.0.1:{port}")]);
         command.args(["--datadir", &format!("data-{name}"), "--logdir", &format!("logs-{name}"), "--class", class]);
-        command.args([format!("--locality-zoneid={zone}"), format!("--locality-instance_id={name}")]);
+        command.args([format!("--locality_zoneid={zone}"), format!("--locality_instance_id={name}")]);
         command.args(["--memory", "2GiB", "--cache-memory", "200MiB", "--parentpid", &std::process::id().to_string()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
         command
@@ -138,6 +138,7 @@ impl Bench for Real {
             self.connection = format!("sample:first@127.0.0.1:{port}");
             std::fs::write(self.folder.path().join("fdb.cluster"), &self.connection).unwrap();
         }
+        std::fs::create_dir_all(self.folder.path().join(format!("logs-{}", process.name))).unwrap();
         let (stop, stopped) = oneshot::channel();
         let keeper = tokio::spawn(keep(self.command(process, port), stopped));
         self.servers.insert(process.name.clone(), Server { stop, keeper });

@@ -17,6 +17,7 @@ pub const STORIES: &[Story] = crate::stories![
     a_new_database_has_the_same_bytes_as_one_of_fdbcli,
     a_coordinator_change_is_followed_without_a_new_target,
     another_connection_string_is_followed_without_a_new_child,
+    a_locked_database_is_served_all_the_same,
     servers_of_another_protocol_are_told_from_servers_that_are_down,
     a_hung_cluster_does_not_hold_up_another_in_the_same_child,
     a_child_that_is_killed_during_a_look_is_replaced,
@@ -26,7 +27,7 @@ pub const STORIES: &[Story] = crate::stories![
 const SOON: Duration = Duration::from_secs(30);
 
 fn process(number: usize) -> Process {
-    Process { name: format!("storage-{number}"), class: "storage".to_owned(), zone: format!("zone-{number}") }
+    Process { name: format!("unset-{number}"), class: "unset".to_owned(), zone: format!("zone-{number}") }
 }
 
 async fn started(count: usize) -> (Real, Vec<String>) {
@@ -77,17 +78,21 @@ async fn rows(bench: &Real, begin: &[u8], end: &[u8]) -> Vec<Row> {
     seen(bench, Look { ranges, ..Look::default() }).await.ranges.unwrap().unwrap().ranges.remove(0)
 }
 
-async fn a_new_database_has_the_same_bytes_as_one_of_fdbcli() {
-    let (ours, _) = started(3).await;
-    assert_eq!(ours.client().call(&ours.target(), create(ID), SOON).await, Ok(Answer::Committed));
-    let (theirs, _) = started(3).await;
+async fn fdbcli(bench: &Real, command: &str) {
     let output = tokio::process::Command::new(programs().unwrap().join("fdbcli"))
-        .current_dir(theirs.folder())
-        .args(["-C", "fdb.cluster", "--timeout", "30", "--exec", "configure new double ssd"])
+        .current_dir(bench.folder())
+        .args(["-C", "fdb.cluster", "--timeout", "30", "--exec", command])
         .output()
         .await
         .unwrap();
     assert!(output.status.success(), "{output:?}");
+}
+
+async fn a_new_database_has_the_same_bytes_as_one_of_fdbcli() {
+    let (ours, _) = started(3).await;
+    assert_eq!(ours.client().call(&ours.target(), create(ID), SOON).await, Ok(Answer::Committed));
+    let (theirs, _) = started(3).await;
+    fdbcli(&theirs, "configure new double ssd").await;
     let (begin, end) = (b"\xff/conf/", b"\xff/conf0");
     assert_eq!(rows(&ours, begin, end).await, rows(&theirs, begin, end).await);
     let owner = |rows: Vec<Row>| rows.iter().map(|row| row.value.0.len()).collect::<Vec<_>>();
@@ -121,6 +126,21 @@ async fn another_connection_string_is_followed_without_a_new_child() {
     assert_eq!(one.children().process_ids(), child);
     one.end().await;
     other.end().await;
+}
+
+async fn a_locked_database_is_served_all_the_same() {
+    let (bench, addresses) = started(3).await;
+    assert_eq!(bench.client().call(&bench.target(), create(ID), SOON).await, Ok(Answer::Committed));
+    fdbcli(&bench, "lock").await;
+    let claim = quorate_fdb_client::Write::Set(Octets([quorate_fdb_client::OWN_KEYS, b"a"].concat()), text("b"));
+    let exclude = Management::Exclude(vec!["locality_instance_id:nobody".to_owned()]);
+    let commit = Commit { manage: Some(exclude), writes: vec![claim], ..Commit::default() };
+    assert_eq!(bench.client().call(&bench.target(), Call::Commit(commit), SOON).await, Ok(Answer::Committed));
+    let look = seen(&bench, Look { exclusions: true, ranges: vec![Range { begin: "".into(), end: "a".into() }] }).await;
+    assert!(matches!((look.in_progress, look.connection, look.ranges), (Some(Ok(_)), Some(Ok(_)), Some(Ok(_)))));
+    let kill = bench.client().call(&bench.target(), Call::Kill(vec![addresses[2].clone()]), SOON).await;
+    assert_eq!(kill, Ok(Answer::Killed(true)));
+    bench.end().await;
 }
 
 /// A coordinator of 7.1: it sends the first packet of a connection, which has its protocol in it, and reads whatever comes.

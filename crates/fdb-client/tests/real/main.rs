@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use futures::{StreamExt, stream};
 use quorate_fdb_client::suite::{CASES, Case, Coverage, Recorder, Session};
 
 fn main() -> ExitCode {
@@ -36,35 +37,45 @@ fn main() -> ExitCode {
     if cases && stories == ExitCode::SUCCESS { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// So many clusters run at once; most of a case is waiting for a database.
+const AT_ONCE: usize = 4;
+
 /// Plays every case that was asked for, records it if that was asked for, and says what they covered.
 fn play(programs: &Path) -> bool {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let asked = |case: &&Case| wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part.as_str()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let results = runtime.block_on(
+        stream::iter(CASES.iter().filter(asked)).map(|case| told(programs, case)).buffer_unordered(AT_ONCE).collect::<Vec<_>>(),
+    );
     let mut coverage = Coverage::default();
-    let (mut passed, mut failed) = (0, Vec::new());
-    for case in CASES {
-        if !wanted.is_empty() && !wanted.iter().any(|part| case.name.contains(part.as_str())) {
-            continue;
-        }
-        let start = Instant::now();
-        let result = runtime.block_on(one(programs, case, &mut coverage));
-        let seconds = start.elapsed().as_secs_f32();
-        match result {
-            Ok(()) => {
-                passed += 1;
-                println!("test {} ... ok ({seconds:.1} s)", case.name);
-            }
-            Err(problem) => {
-                failed.push(case.name);
-                println!("test {} ... FAILED ({seconds:.1} s)\n  {problem}", case.name);
-            }
-        }
+    for (_, covered) in &results {
+        coverage.add(covered);
     }
-    println!("the contract: {passed} passed, {} failed: {failed:?}", failed.len());
+    let failed: Vec<&str> = results.iter().filter_map(|(failed, _)| *failed).collect();
+    println!("the contract: {} passed, {} failed: {failed:?}", results.len() - failed.len(), failed.len());
     println!("covered: {} calls, {} failures {:?}", coverage.calls.len(), coverage.failures.len(), coverage.failures);
     let (calls, failures) = coverage.missing();
     println!("not covered: calls {calls:?}, failures {failures:?}");
     failed.is_empty()
+}
+
+/// Plays a case and says how it went: its name if it failed, and what it covered.
+async fn told(programs: &Path, case: &Case) -> (Option<&'static str>, Coverage) {
+    let start = Instant::now();
+    let mut coverage = Coverage::default();
+    let result = one(programs, case, &mut coverage).await;
+    let seconds = start.elapsed().as_secs_f32();
+    match result {
+        Ok(()) => {
+            println!("test {} ... ok ({seconds:.1} s)", case.name);
+            (None, coverage)
+        }
+        Err(problem) => {
+            println!("test {} ... FAILED ({seconds:.1} s)\n  {problem}", case.name);
+            (Some(case.name), coverage)
+        }
+    }
 }
 
 async fn one(programs: &Path, case: &Case, coverage: &mut Coverage) -> Result<(), String> {

@@ -299,7 +299,7 @@ fn executed(state: &mut State, call: &Call, info: &CallInfo, as_of: Option<u64>,
 }
 
 fn shown(state: &State, call: &Call, reply: Reply) -> (Answer, u16) {
-    let (code, body): (u16, Value) = match reply.outcome {
+    let (code, body) = match reply.outcome {
         Outcome::Watch(watch) => {
             let timeout = call.options.number("timeoutSeconds").filter(|seconds| *seconds > 0).map(Duration::from_secs);
             return (Answer::Watch { watch, timeout }, 200);
@@ -307,11 +307,15 @@ fn shown(state: &State, call: &Call, reply: Reply) -> (Answer, u16) {
         Outcome::Object { code, resource, object } => {
             // Only reads are shown in another form.
             let form = if matches!(call.verb, Verb::Get | Verb::List) { call.form } else { present::Form::Object };
-            (code, present::object(form, &resource, &object, state.now))
+            let text = match form {
+                present::Form::Object => present::versioned_text(&resource, &object),
+                other => present::object(other, &resource, &object, state.now).to_string(),
+            };
+            (code, text)
         }
-        Outcome::Other { code, body } => (code, body),
+        Outcome::Other { code, body } => (code, body.to_string()),
     };
-    let mut response = response(code, "application/json", body.to_string().into_bytes());
+    let mut response = response(code, "application/json", body.into_bytes());
     for warning in reply.warnings {
         let text = format!("299 - \"{}\"", warning.replace('\\', "\\\\").replace('"', "\\\""));
         if let Ok(value) = HeaderValue::from_str(&text) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::kinds::event;
@@ -49,6 +50,32 @@ pub(crate) fn versioned(resource: &Resource, stored: &Value) -> Value {
     if resource.group == "events.k8s.io" { event::to_events_group(object) } else { object }
 }
 
+/// The same as text, without a copy in between.
+pub(crate) fn versioned_text(resource: &Resource, stored: &Value) -> String {
+    if resource.group == "events.k8s.io" {
+        return versioned(resource, stored).to_string();
+    }
+    // Keys are text and values are JSON already, so writing them can't fail.
+    serde_json::to_string(&Versioned(resource, stored)).unwrap_or_default()
+}
+
+struct Versioned<'a>(&'a Resource, &'a Value);
+
+impl Serialize for Versioned<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(resource, stored) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", &resource.kind)?;
+        map.serialize_entry("apiVersion", &resource.api_version())?;
+        for (key, value) in stored.as_object().into_iter().flatten() {
+            if key != "kind" && key != "apiVersion" {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
 fn metadata_only(stored: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": stored["metadata"]})
 }
@@ -87,14 +114,15 @@ pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metada
     }
 }
 
-/// The object of a watch event; a table says its columns only in the first.
-pub(crate) fn event_object(form: Form, resource: &Resource, stored: &Value, now: Timestamp, first: bool) -> Value {
+/// The object of a watch event, as text; a table says its columns only in the first.
+pub(crate) fn event_text(form: Form, resource: &Resource, stored: &Value, now: Timestamp, first: bool) -> String {
     match form {
+        Form::Object => versioned_text(resource, stored),
+        Form::Metadata => metadata_only(stored).to_string(),
         Form::Table(rows) => {
             let version = stored["metadata"]["resourceVersion"].clone();
-            table::table(resource, [stored], &json!({"resourceVersion": version}), rows, now, first)
+            table::table(resource, [stored], &json!({"resourceVersion": version}), rows, now, first).to_string()
         }
-        other => object(other, resource, stored, now),
     }
 }
 

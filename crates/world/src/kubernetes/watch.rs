@@ -136,7 +136,7 @@ impl Watchers {
                 object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
             }
             let object = present::bookmark(watcher.interest.form, object);
-            watcher.send(line_of("BOOKMARK", &object));
+            watcher.send(line_of("BOOKMARK", &object.to_string()));
         }
     }
 
@@ -151,7 +151,7 @@ impl Watchers {
     /// Tells one watcher that it can't go on, and ends it.
     pub(crate) fn fail(&mut self, id: u64, status: &Status) {
         if let Some(watcher) = self.watchers.remove(&id) {
-            watcher.send(line_of("ERROR", &status.object()));
+            watcher.send(line_of("ERROR", &status.object().to_string()));
             watcher.end();
         }
     }
@@ -212,23 +212,22 @@ impl Watcher {
         }
         let was_selected = change.before.as_deref().filter(|object| selector.matches(object));
         let is_selected = change.after.as_deref().filter(|object| selector.matches(object));
-        let (kind, object) = match (was_selected, is_selected) {
-            (None, None) => return None,
-            (None, Some(after)) => ("ADDED", after.clone()),
-            (Some(_), Some(after)) => ("MODIFIED", after.clone()),
+        match (was_selected, is_selected) {
+            (None, None) => None,
+            (None, Some(after)) => Some(("ADDED", self.line("ADDED", after, now))),
+            (Some(_), Some(after)) => Some(("MODIFIED", self.line("MODIFIED", after, now))),
             // The last state, at the revision of its end.
             (Some(before), None) => {
                 let mut last = before.clone();
                 last["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                ("DELETED", last)
+                Some(("DELETED", self.line("DELETED", &last, now)))
             }
-        };
-        Some((kind, self.line(kind, &object, now)))
+        }
     }
 
     fn line(&mut self, kind: &str, object: &Value, now: jiff::Timestamp) -> Bytes {
         let first = !std::mem::replace(&mut self.told, true);
-        line_of(kind, &present::event_object(self.interest.form, &self.interest.resource, object, now, first))
+        line_of(kind, &present::event_text(self.interest.form, &self.interest.resource, object, now, first))
     }
 
     fn send(&self, line: Bytes) {
@@ -248,8 +247,6 @@ impl Watcher {
     }
 }
 
-fn line_of(kind: &str, object: &Value) -> Bytes {
-    let mut line = json!({"type": kind, "object": object}).to_string();
-    line.push('\n');
-    line.into()
+fn line_of(kind: &str, object: &str) -> Bytes {
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into()
 }

@@ -1,0 +1,142 @@
+//! What `configure` writes: the keys below `\xff/conf/`, byte for byte as fdbcli does.
+
+use std::collections::BTreeMap;
+
+use crate::RedundancyMode;
+
+/// Keys without their prefix, and their values.
+pub type ConfigurationKeys = BTreeMap<String, Vec<u8>>;
+
+/// What every serialised replication policy begins with: FoundationDB's protocol version at the time the format was fixed.
+const POLICY_PREFIX: [u8; 8] = [0x01, 0x00, 0x01, 0x62, 0xb0, 0x00, 0xdb, 0x0f];
+
+/// Where copies may be, as FoundationDB writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Policy {
+    /// Anywhere.
+    One,
+    /// In so many different values of a locality, each of which fulfils the inner policy.
+    Across(&'static str, i32, Box<Self>),
+}
+
+impl Policy {
+    fn across(locality: &'static str, count: i32, inner: Self) -> Self {
+        Self::Across(locality, count, Box::new(inner))
+    }
+
+    fn zones(count: i32) -> Self {
+        if count == 1 { Self::One } else { Self::across("zoneid", count, Self::One) }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = POLICY_PREFIX.to_vec();
+        self.append(&mut bytes);
+        bytes
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) {
+        let text = |bytes: &mut Vec<u8>, text: &str| {
+            bytes.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        };
+        match self {
+            Self::One => text(bytes, "One"),
+            Self::Across(locality, count, inner) => {
+                text(bytes, "Across");
+                text(bytes, locality);
+                bytes.extend(count.to_le_bytes());
+                inner.append(bytes);
+            }
+        }
+    }
+}
+
+/// Storage engines by the names users give them.
+///
+/// `ssd` and `memory` stand for the newest version of each.
+pub fn engine_keys(engine: &str) -> Option<ConfigurationKeys> {
+    const SSD_2: u8 = 2;
+    // Logs are always kept by the B-tree engine, whatever keeps the data.
+    let (log, storage) = match engine {
+        "ssd" | "ssd-2" => (SSD_2, SSD_2),
+        "ssd-1" => (0, 0),
+        "memory" | "memory-2" => (SSD_2, 1),
+        "memory-1" => (1, 1),
+        "ssd-redwood-1" | "ssd-redwood-1-experimental" => (SSD_2, 3),
+        "memory-radixtree-beta" => (SSD_2, 4),
+        "ssd-rocksdb-v1" | "ssd-rocksdb-experimental" => (SSD_2, 5),
+        "ssd-sharded-rocksdb" => (SSD_2, 6),
+        _ => return None,
+    };
+    Some(keys([("log_engine", log.to_string()), ("storage_engine", storage.to_string())]))
+}
+
+/// What a redundancy mode is made of.
+pub fn redundancy_keys(mode: RedundancyMode) -> ConfigurationKeys {
+    let (log_replicas, storage_replicas, log, storage) = match mode {
+        RedundancyMode::Single => (1, 1, Policy::One, Policy::One),
+        RedundancyMode::Double => (2, 2, Policy::zones(2), Policy::zones(2)),
+        RedundancyMode::Triple => (3, 3, Policy::zones(3), Policy::zones(3)),
+        RedundancyMode::ThreeDataHall => {
+            (4, 3, Policy::across("data_hall", 2, Policy::zones(2)), Policy::across("data_hall", 3, Policy::One))
+        }
+        RedundancyMode::ThreeDatacenter => {
+            (4, 6, Policy::across("dcid", 2, Policy::zones(2)), Policy::across("dcid", 3, Policy::zones(2)))
+        }
+    };
+    let mut keys = keys([
+        ("log_anti_quorum", "0".to_owned()),
+        ("log_replicas", log_replicas.to_string()),
+        ("storage_replicas", storage_replicas.to_string()),
+    ]);
+    keys.insert("log_replication_policy".to_owned(), log.bytes());
+    keys.insert("storage_replication_policy".to_owned(), storage.bytes());
+    keys
+}
+
+fn keys<const N: usize>(values: [(&str, String); N]) -> ConfigurationKeys {
+    values.into_iter().map(|(key, value)| (key.to_owned(), value.into_bytes())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(mode: RedundancyMode, key: &str) -> Vec<u8> {
+        redundancy_keys(mode)[key][8..].to_vec()
+    }
+
+    #[test]
+    fn triple_has_the_bytes_that_fdbcli_writes() {
+        let expected = b"\x06\0\0\0Across\x06\0\0\0zoneid\x03\0\0\0\x03\0\0\0One";
+        assert_eq!(policy(RedundancyMode::Triple, "storage_replication_policy"), expected);
+        assert_eq!(redundancy_keys(RedundancyMode::Triple)["log_replication_policy"][..8], [1, 0, 1, 0x62, 0xb0, 0, 0xdb, 0x0f]);
+    }
+
+    #[test]
+    fn policies_nest() {
+        let expected = b"\x06\0\0\0Across\x09\0\0\0data_hall\x02\0\0\0\x06\0\0\0Across\x06\0\0\0zoneid\x02\0\0\0\x03\0\0\0One";
+        assert_eq!(policy(RedundancyMode::ThreeDataHall, "log_replication_policy"), expected);
+        assert_eq!(policy(RedundancyMode::Single, "log_replication_policy"), b"\x03\0\0\0One");
+    }
+
+    #[test]
+    fn every_mode_says_how_many_copies_there_are() {
+        let copies = |mode| {
+            let keys = redundancy_keys(mode);
+            let number = |key: &str| String::from_utf8_lossy(&keys[key]).into_owned();
+            (number("log_replicas"), number("storage_replicas"))
+        };
+        let expected = [("1", "1"), ("2", "2"), ("3", "3"), ("4", "3"), ("4", "6")];
+        for (mode, (log, storage)) in RedundancyMode::ALL.into_iter().zip(expected) {
+            assert_eq!(copies(mode), (log.to_owned(), storage.to_owned()), "{}", mode.name());
+        }
+    }
+
+    #[test]
+    fn memory_keeps_its_log_on_disk() {
+        let keys = engine_keys("memory").unwrap();
+        assert_eq!((keys["log_engine"].as_slice(), keys["storage_engine"].as_slice()), (b"2".as_slice(), b"1".as_slice()));
+        assert_eq!(engine_keys("floppy"), None);
+    }
+}

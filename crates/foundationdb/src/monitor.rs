@@ -1,0 +1,196 @@
+//! The configuration of fdb-kubernetes-monitor: which fdbserver it starts in a pod, with which arguments.
+//!
+//! The JSON is the monitor's own format. An argument may depend on the pod's environment and on the number of the process in the pod, so
+//! one document serves all pods of a class.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What the monitor of a pod is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MonitorConfiguration {
+    /// The version to run.
+    pub version: String,
+    /// Whether to run anything at all; `false` until the cluster has coordinators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_servers: Option<bool>,
+    /// The arguments of each fdbserver.
+    pub arguments: Vec<Argument>,
+}
+
+/// One argument, or a part of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Argument {
+    /// What it is made of.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ArgumentKind>,
+    /// The text of a literal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The parts of a concatenation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Argument>,
+    /// The environment variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// A process number is multiplied by this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplier: Option<i64>,
+    /// Then this is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    /// Of a list of addresses, the first of this family (4 or 6).
+    #[serde(rename = "ipFamily", default, skip_serializing_if = "Option::is_none")]
+    pub ip_family: Option<u8>,
+}
+
+/// What an argument is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ArgumentKind {
+    /// A text as it is; also what an argument without a type is.
+    Literal,
+    /// Parts, one after the other.
+    Concatenate,
+    /// The value of an environment variable.
+    Environment,
+    /// The number of the process in its pod.
+    ProcessNumber,
+    /// The first address of a family in an environment variable with several.
+    #[serde(rename = "IPList")]
+    IpList,
+}
+
+/// Why an argument can't be put together.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ArgumentError {
+    /// A variable is not set.
+    #[error("the environment variable {0} is not set")]
+    NotSet(String),
+    /// A list has no address of the family.
+    #[error("{variable} has no IPv{family} address: {value}")]
+    NoAddress {
+        /// The variable.
+        variable: String,
+        /// Its value.
+        value: String,
+        /// The family.
+        family: u8,
+    },
+    /// A part is missing a field that its type needs.
+    #[error("an argument of type {kind:?} needs the field {field}")]
+    Incomplete {
+        /// Its type.
+        kind: ArgumentKind,
+        /// The field.
+        field: &'static str,
+    },
+}
+
+impl Argument {
+    /// A text as it is.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { value: Some(text.into()), ..Self::default() }
+    }
+
+    /// The value of an environment variable.
+    pub fn environment(variable: impl Into<String>) -> Self {
+        Self { kind: Some(ArgumentKind::Environment), source: Some(variable.into()), ..Self::default() }
+    }
+
+    /// Parts, one after the other.
+    pub fn concatenated(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self { kind: Some(ArgumentKind::Concatenate), values: parts.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The number of the process in its pod.
+    pub fn process_number() -> Self {
+        Self { kind: Some(ArgumentKind::ProcessNumber), ..Self::default() }
+    }
+
+    /// A number that grows with the process number: a port.
+    pub fn port(multiplier: i64, offset: i64) -> Self {
+        Self { multiplier: Some(multiplier), offset: Some(offset), ..Self::process_number() }
+    }
+
+    /// What it becomes in a pod with this environment, for the process of this number.
+    pub fn resolved(&self, environment: &BTreeMap<String, String>, process: i64) -> Result<String, ArgumentError> {
+        let kind = self.kind.unwrap_or(ArgumentKind::Literal);
+        let incomplete = |field| ArgumentError::Incomplete { kind, field };
+        let variable = || {
+            let name = self.source.as_ref().ok_or(incomplete("source"))?;
+            let value = environment.get(name).ok_or_else(|| ArgumentError::NotSet(name.clone()))?;
+            Ok((name, value))
+        };
+        match kind {
+            ArgumentKind::Literal => self.value.clone().ok_or(incomplete("value")),
+            ArgumentKind::Concatenate => self.values.iter().map(|part| part.resolved(environment, process)).collect(),
+            ArgumentKind::Environment => variable().map(|(_, value)| value.clone()),
+            ArgumentKind::ProcessNumber => {
+                let number = process.saturating_mul(self.multiplier.filter(|factor| *factor != 0).unwrap_or(1));
+                Ok(number.saturating_add(self.offset.unwrap_or(0)).to_string())
+            }
+            ArgumentKind::IpList => {
+                let (name, value) = variable()?;
+                let family = self.ip_family.ok_or(incomplete("ipFamily"))?;
+                let fits = |address: &&str| match address.parse::<std::net::IpAddr>() {
+                    Ok(address) => address.is_ipv6() == (family == 6),
+                    Err(_) => false,
+                };
+                let found = value.split(',').map(str::trim).find(fits);
+                found.map(str::to_owned).ok_or_else(|| ArgumentError::NoAddress {
+                    variable: name.clone(),
+                    value: value.clone(),
+                    family,
+                })
+            }
+        }
+    }
+}
+
+impl MonitorConfiguration {
+    /// The arguments of the process of this number, in a pod with this environment.
+    pub fn command_line(&self, environment: &BTreeMap<String, String>, process: i64) -> Result<Vec<String>, ArgumentError> {
+        self.arguments.iter().map(|argument| argument.resolved(environment, process)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> BTreeMap<String, String> {
+        let set = [("FDB_PUBLIC_IP", "10.1.2.3"), ("FDB_INSTANCE_ID", "storage-1"), ("FDB_POD_IPS", "10.1.2.3, fd00::7")];
+        set.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+
+    #[test]
+    fn a_document_of_the_monitor_is_read_and_written_as_it_is() {
+        let document = r#"{"version":"7.3.69","runServers":false,"arguments":[{"value":"--class=storage"},{"type":"Concatenate","values":[{"value":"--public_address=["},{"type":"Environment","source":"FDB_PUBLIC_IP"},{"value":"]:"},{"type":"ProcessNumber","multiplier":2,"offset":4499}]},{"type":"IPList","source":"FDB_POD_IPS","ipFamily":6}]}"#;
+        let read: MonitorConfiguration = serde_json::from_str(document).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), document);
+        assert_eq!(
+            read.command_line(&environment(), 1).unwrap(),
+            ["--class=storage", "--public_address=[10.1.2.3]:4501", "fd00::7"]
+        );
+    }
+
+    #[test]
+    fn what_cant_be_put_together_is_named() {
+        let told = |argument: Argument| argument.resolved(&environment(), 1).unwrap_err().to_string();
+        assert_eq!(told(Argument::environment("FDB_DNS_NAME")), "the environment variable FDB_DNS_NAME is not set");
+        let no_source = Argument { kind: Some(ArgumentKind::Environment), ..Argument::default() };
+        assert_eq!(told(no_source), "an argument of type Environment needs the field source");
+        let family = Argument { ip_family: Some(6), kind: Some(ArgumentKind::IpList), ..Argument::environment("FDB_PUBLIC_IP") };
+        assert_eq!(told(family), "FDB_PUBLIC_IP has no IPv6 address: 10.1.2.3");
+    }
+
+    #[test]
+    fn the_ports_of_several_processes_in_a_pod_are_two_apart() {
+        let ports: Vec<_> = (1..=3).map(|process| Argument::port(2, 4499).resolved(&environment(), process).unwrap()).collect();
+        assert_eq!(ports, ["4501", "4503", "4505"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Replacement buckets: how many automatic replacements may be in flight, per kind of process, so that a slow one never delays a quick
+//! one.
+//!
+//! In flight is what is marked for removal and not yet excluded. With buckets turned off there is one counter for all, which is exactly
+//! what the existing operator does. A limit of zero for all stops every automatic replacement, whatever the buckets say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::{Hold, Reason};
+
+/// No more replacements fit into the bucket.
+pub const REPLACEMENTS_IN_FLIGHT: Reason = Reason("ReplacementsInFlight");
+/// Automatic replacements are turned off by a limit of zero.
+pub const REPLACEMENTS_STOPPED: Reason = Reason("ReplacementsStopped");
+
+/// Limits as the user set them. What is negative counts as zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limits<Bucket> {
+    /// One counter for all.
+    Together(i64),
+    /// One for each bucket; a bucket that is not named has no room. The first number is for all of them, and only zero matters.
+    PerBucket(i64, BTreeMap<Bucket, i64>),
+}
+
+/// The buckets of one cluster: how much room there is, and who takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buckets<Bucket> {
+    limits: Limits<Bucket>,
+    in_flight: BTreeMap<Bucket, BTreeSet<String>>,
+}
+
+/// One bucket as the plan and the status show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// Its name.
+    pub bucket: String,
+    /// How many are in flight.
+    pub used: usize,
+    /// How many may be.
+    pub limit: usize,
+    /// Who they are.
+    pub held_by: Vec<String>,
+}
+
+impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
+    /// Buckets with these limits, and what is in flight already.
+    pub fn new(limits: Limits<Bucket>, in_flight: impl IntoIterator<Item = (Bucket, String)>) -> Self {
+        let mut buckets = Self { limits, in_flight: BTreeMap::new() };
+        for (bucket, who) in in_flight {
+            buckets.in_flight.entry(bucket).or_default().insert(who);
+        }
+        buckets
+    }
+
+    /// Takes room for a replacement, or says why there is none.
+    pub fn take(&mut self, bucket: Bucket, who: &str) -> Result<(), Box<Hold>> {
+        if self.is_stopped() {
+            let sentence = format!("{who} is not replaced, because the limit of automatic replacements is 0");
+            let hold = Hold::new(REPLACEMENTS_STOPPED, who, sentence, "a maxConcurrentReplacements above 0");
+            return Err(Box::new(hold.compared(0, "at least 1")));
+        }
+        let (used, limit) = (self.used(bucket), self.limit(bucket));
+        if used.len() >= limit {
+            let which = match self.limits {
+                Limits::Together(_) => "all replacements".to_owned(),
+                Limits::PerBucket(..) => format!("replacements of kind {bucket}"),
+            };
+            let sentence = format!("{who} is not replaced yet, because {which} together may be {limit}");
+            let released_by = if used.is_empty() {
+                format!("a limit above {limit} for {bucket}")
+            } else {
+                format!("{} being excluded", used.join(", "))
+            };
+            let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, released_by);
+            return Err(Box::new(hold.compared(format!("{} in flight", used.len()), format!("fewer than {limit}"))));
+        }
+        self.in_flight.entry(bucket).or_default().insert(who.to_owned());
+        Ok(())
+    }
+
+    /// Every bucket of these, as it is shown.
+    pub fn shown(&self, all: &[Bucket]) -> Vec<Shown> {
+        if let Limits::Together(limit) = self.limits {
+            let held_by: Vec<String> = self.in_flight.values().flatten().cloned().collect();
+            return vec![Shown { bucket: "all".to_owned(), used: held_by.len(), limit: room(limit), held_by }];
+        }
+        let show = |bucket: &Bucket| {
+            let held_by = self.used(*bucket);
+            Shown { bucket: bucket.to_string(), used: held_by.len(), limit: self.limit(*bucket), held_by }
+        };
+        all.iter().map(show).collect()
+    }
+
+    fn is_stopped(&self) -> bool {
+        matches!(self.limits, Limits::Together(limit) | Limits::PerBucket(limit, _) if limit <= 0)
+    }
+
+    fn limit(&self, bucket: Bucket) -> usize {
+        match &self.limits {
+            Limits::Together(limit) => room(*limit),
+            Limits::PerBucket(_, limits) => limits.get(&bucket).copied().map_or(0, room),
+        }
+    }
+
+    fn used(&self, bucket: Bucket) -> Vec<String> {
+        match self.limits {
+            Limits::Together(_) => self.in_flight.values().flatten().cloned().collect(),
+            Limits::PerBucket(..) => self.in_flight.get(&bucket).into_iter().flatten().cloned().collect(),
+        }
+    }
+}
+
+fn room(limit: i64) -> usize {
+    usize::try_from(limit).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum Kind {
+        Slow,
+        Quick,
+    }
+
+    impl std::fmt::Display for Kind {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(if *self == Self::Slow { "slow" } else { "quick" })
+        }
+    }
+
+    fn per_bucket(slow: i64, quick: i64, in_flight: &[(Kind, &str)]) -> Buckets<Kind> {
+        let limits = Limits::PerBucket(1, BTreeMap::from([(Kind::Slow, slow), (Kind::Quick, quick)]));
+        Buckets::new(limits, in_flight.iter().map(|(kind, who)| (*kind, (*who).to_owned())))
+    }
+
+    #[test]
+    fn a_full_bucket_never_delays_another() {
+        let mut buckets = per_bucket(1, 1, &[(Kind::Slow, "storage-1")]);
+        let hold = buckets.take(Kind::Slow, "storage-2").unwrap_err();
+        assert_eq!(
+            hold.to_string(),
+            "ReplacementsInFlight (storage-2): storage-2 is not replaced yet, because replacements of kind slow together may be 1\n  \
+             measured: 1 in flight, needed: fewer than 1\n  released by: storage-1 being excluded"
+        );
+        assert_eq!(buckets.take(Kind::Quick, "stateless-1"), Ok(()));
+        assert!(buckets.take(Kind::Quick, "stateless-2").is_err());
+    }
+
+    #[test]
+    fn turned_off_is_one_counter_for_all() {
+        let mut buckets = Buckets::new(Limits::Together(2), [(Kind::Slow, "storage-1".to_owned())]);
+        assert_eq!(buckets.take(Kind::Quick, "stateless-1"), Ok(()));
+        assert!(buckets.take(Kind::Quick, "stateless-2").is_err());
+        assert!(buckets.take(Kind::Slow, "storage-2").is_err());
+    }
+
+    #[test]
+    fn zero_for_all_stops_all_and_negative_is_zero() {
+        for limit in [0, -3] {
+            let limits = Limits::PerBucket(limit, BTreeMap::from([(Kind::Quick, 5)]));
+            let hold = Buckets::new(limits, []).take(Kind::Quick, "stateless-1").unwrap_err();
+            assert_eq!(hold.reason, REPLACEMENTS_STOPPED);
+        }
+        assert_eq!(per_bucket(-1, 1, &[]).take(Kind::Slow, "storage-1").unwrap_err().reason, REPLACEMENTS_IN_FLIGHT);
+    }
+
+    #[test]
+    fn each_bucket_is_shown_with_who_takes_its_room() {
+        let buckets = per_bucket(1, 2, &[(Kind::Slow, "storage-1")]);
+        let shown = buckets.shown(&[Kind::Slow, Kind::Quick]);
+        assert_eq!((shown[0].used, shown[0].limit, shown[0].held_by.as_slice()), (1, 1, ["storage-1".to_owned()].as_slice()));
+        assert_eq!((shown[1].used, shown[1].limit, shown[1].held_by.len()), (0, 2, 0));
+        assert_eq!(Buckets::new(Limits::Together(3), [(Kind::Slow, "a".to_owned())]).shown(&[Kind::Slow]).len(), 1);
+    }
+}
