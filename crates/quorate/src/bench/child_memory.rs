@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use futures::future::try_join_all;
 use quorate_fdb_client::{Answer, Call, Children, FoundationDb, Look, Settings, Target};
 
 use super::Measured;
@@ -25,14 +26,15 @@ async fn measure_with(programs: &Path) -> Result<Measured> {
     let version = fdbserver::version(programs).await?;
     let program = std::env::current_exe().context("looking for this executable, which is also the child")?;
     let children = Children::new(Settings::new(program, programs.to_owned()));
-    let (mut servers, mut targets) = (Vec::new(), Vec::new());
-    for number in 1..=CLUSTERS {
-        let server = Server::start(programs, number)?;
-        server.create().await?;
-        let cluster = format!("bench/cluster-{number}");
-        targets.push(Target { cluster, connection: server.connection.clone(), version: version.clone(), tls: None });
-        servers.push(server);
-    }
+    let servers = (1..=CLUSTERS).map(|number| Server::start(programs, number)).collect::<Result<Vec<_>>>()?;
+    try_join_all(servers.iter().map(Server::create)).await?;
+    let target = |(server, number): (&Server, usize)| Target {
+        cluster: format!("bench/cluster-{number}"),
+        connection: server.connection.clone(),
+        version: version.clone(),
+        tls: None,
+    };
+    let targets: Vec<_> = servers.iter().zip(1..).map(target).collect();
     let one = resident_after_looks(&children, &targets[..1]).await?;
     let all = resident_after_looks(&children, &targets).await?;
     children.close().await;

@@ -1,6 +1,5 @@
 //! Real databases to measure with: each one fdbserver on loopback, in a folder that removes itself.
 
-use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -55,9 +54,9 @@ impl Server {
 
     /// Creates its database.
     pub(super) async fn create(&self) -> Result<()> {
-        let arguments = ["-C", "fdb.cluster", "--timeout", "60", "--exec", "configure new single memory"].map(OsString::from);
         let mut command = Command::new(self.programs.join("fdbcli"));
-        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null()).kill_on_drop(true);
+        command.args(["-C", "fdb.cluster", "--timeout", "60", "--exec", "configure new single memory"]);
+        command.current_dir(self.folder.path()).stdin(Stdio::null()).kill_on_drop(true);
         let said = command.output().await.context("running fdbcli")?;
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
         ensure!(text.contains("Database created"), "fdbcli could not create a database: {text}");
