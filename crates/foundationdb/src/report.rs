@@ -1,8 +1,11 @@
 //! What the database says of itself: the parts of `status json` that decisions need.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
 
-use serde::Deserialize;
+use serde::de::{self, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::ProcessGroupId;
@@ -39,24 +42,32 @@ pub struct ProcessReport {
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// It is not what `status json` looks like.
-    #[error("the database's status could not be read: {0}")]
-    NotAStatus(#[from] serde_json::Error),
+    #[error("the database's status could not be read: {field}: {problem}")]
+    NotAStatus {
+        /// Where, such as `cluster.processes.a.address`; `.` for the document itself.
+        field: String,
+        /// What is wrong there.
+        problem: serde_json::Error,
+    },
 }
 
+/// More processes than this are no cluster, but a document that went wrong; reading it must cost bounded memory. FoundationDB is
+/// tested with 500.
+const MOST_PROCESSES: usize = 50_000;
+
 impl DatabaseReport {
-    /// Reads `status json`. Unknown fields are passed over.
+    /// Reads `status json`. Unknown fields are passed over. One field that can't be read makes it no report at all: a report that only
+    /// left it out would say that something is gone.
     pub fn parse(status: &[u8]) -> Result<Self, ReportError> {
-        let status: Status = serde_json::from_slice(status)?;
-        let database = status.client.and_then(|client| client.database_status).unwrap_or_default();
-        let cluster = status.cluster.unwrap_or_default();
-        let processes =
-            cluster.processes.into_values().filter_map(|process| Some((process.address.clone()?, process.into()))).collect();
+        let document: Status = serde_json::from_slice(status).map_err(|problem| named(status, problem))?;
+        let database = document.client.and_then(|client| client.database_status).unwrap_or_default();
+        let cluster = document.cluster.unwrap_or_default();
         Ok(Self {
             available: database.available.unwrap_or(false),
             healthy: database.healthy.unwrap_or(false),
             full_replication: cluster.full_replication,
             generation: cluster.generation,
-            processes,
+            processes: cluster.processes.0,
         })
     }
 
@@ -80,15 +91,13 @@ fn host(address: &str) -> &str {
     address.split(':').next().unwrap_or(address)
 }
 
-impl From<Process> for ProcessReport {
-    fn from(process: Process) -> Self {
-        let locality = process.locality.unwrap_or_default();
-        Self {
-            group: locality.get("instance_id").cloned().map(ProcessGroupId),
-            zone: locality.get("zoneid").cloned(),
-            version: process.version,
-            excluded: process.excluded.unwrap_or(false),
-        }
+/// The problem with its field, found by reading once more: keeping track of the field would slow every good document down.
+fn named(status: &[u8], problem: serde_json::Error) -> ReportError {
+    let mut reader = serde_json::Deserializer::from_slice(status);
+    match serde_path_to_error::deserialize::<_, Status>(&mut reader) {
+        Err(error) => ReportError::NotAStatus { field: error.path().to_string(), problem: error.into_inner() },
+        // Something comes after the document's end.
+        Ok(_) => ReportError::NotAStatus { field: ".".to_owned(), problem },
     }
 }
 
@@ -114,15 +123,73 @@ struct Cluster {
     generation: Option<u64>,
     full_replication: Option<bool>,
     #[serde(default)]
-    processes: BTreeMap<String, Process>,
+    processes: Processes,
+}
+
+/// Processes by their address, put there one by one: the document's own order and names are never kept.
+#[derive(Default)]
+struct Processes(BTreeMap<String, ProcessReport>);
+
+#[derive(Deserialize)]
+struct Process {
+    address: Option<Address>,
+    version: Option<String>,
+    excluded: Option<bool>,
+    locality: Option<Locality>,
 }
 
 #[derive(Default, Deserialize)]
-struct Process {
-    address: Option<String>,
-    version: Option<String>,
-    excluded: Option<bool>,
-    locality: Option<BTreeMap<String, String>>,
+struct Locality {
+    instance_id: Option<String>,
+    zoneid: Option<String>,
+}
+
+/// `ip:port`, `[v6]:port`, with `:tls` where it is spoken.
+struct Address(String);
+
+impl<'de> Deserialize<'de> for Processes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OneByOne)
+    }
+}
+
+struct OneByOne;
+
+impl<'de> Visitor<'de> for OneByOne {
+    type Value = Processes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("processes by their id")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Processes, A::Error> {
+        let mut processes = BTreeMap::new();
+        let mut count = 0_usize;
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            let Process { address, version, excluded, locality } = map.next_value()?;
+            count += 1;
+            if count > MOST_PROCESSES {
+                return Err(de::Error::custom(format_args!("more than {MOST_PROCESSES} processes")));
+            }
+            let Some(Address(address)) = address else { continue };
+            let Locality { instance_id, zoneid } = locality.unwrap_or_default();
+            let (group, excluded) = (instance_id.map(ProcessGroupId), excluded.unwrap_or(false));
+            processes.insert(address, ProcessReport { group, zone: zoneid, version, excluded });
+        }
+        Ok(Processes(processes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        // An address that was found by a name has that said behind it.
+        let bare = text.strip_suffix("(fromHostname)").unwrap_or(&text);
+        match bare.strip_suffix(":tls").unwrap_or(bare).parse::<SocketAddr>() {
+            Ok(_) => Ok(Self(text)),
+            Err(_) => Err(de::Error::custom(format_args!("`{text}` is no address and port"))),
+        }
+    }
 }
 
 #[cfg(test)]

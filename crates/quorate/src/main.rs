@@ -1,5 +1,6 @@
 //! Quorate: an operator for databases that live by quorum.
 
+mod bench;
 mod clusters;
 mod crds;
 mod explain;
@@ -38,6 +39,8 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Play a run again that broke something.
     Replay(replay::Replay),
+    /// Measure what the operator costs, against its goals.
+    Bench(bench::Bench),
     /// Speak to FoundationDB for another quorate, over standard input and output.
     #[command(hide = true)]
     FdbChild(quorate_fdb_client::ChildArguments),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Playground(play) => play.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Bench(bench) => bench.run(),
         Command::FdbChild(arguments) => return quorate_fdb_client::child_main(&arguments),
     };
     done.unwrap_or_else(|error| {

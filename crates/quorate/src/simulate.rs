@@ -163,7 +163,7 @@ pub(crate) fn progress(done: u64, of: u64, violations: u64) {
 }
 
 /// The CPU time of this process, as Linux counts it: in hundredths of a second.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest).unwrap_or_default();
     let ticks: f64 = after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();

@@ -12,7 +12,7 @@ pub mod kubernetes;
 mod mirror;
 mod playground;
 mod quantity;
-mod scenery;
+pub mod scenery;
 pub mod scheduler;
 pub mod simulation;
 mod view;

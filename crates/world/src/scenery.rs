@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::kubernetes::{Kubernetes, Status};
 
 /// The namespace everything happens in.
-pub(crate) const NAMESPACE: &str = "default";
+pub const NAMESPACE: &str = "default";
 /// The cluster.
 pub(crate) const CLUSTER: &str = "sample";
 /// The provisioner of disks that can be reached from everywhere.
-pub(crate) const PROVISIONER: &str = "simulated.example.org/network";
+pub const PROVISIONER: &str = "simulated.example.org/network";
 
 /// The class of those disks.
 pub(crate) const CLASS: &str = "network";
@@ -17,7 +17,8 @@ pub(crate) const CLASS: &str = "network";
 /// The names of the nodes.
 pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
-pub(crate) fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
+/// Builds all of it.
+pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
     for crd in quorate_api::crds() {
         kubernetes.create_value(crd)?;
     }
