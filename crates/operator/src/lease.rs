@@ -114,8 +114,7 @@ impl LeaseKeeper {
                 Ok(Err(error)) => warn!(%error, "the lease could not be read or written"),
                 Err(_) => warn!("the API server did not answer about the lease in time"),
             }
-            let overdue = self.time_left().is_zero();
-            if !Gate::StopsWhenNotLeading.passes(!overdue) {
+            if self.time_left().is_zero() {
                 warn!("the lease could not be renewed for {} s; stopping all effects", self.settings.renew_deadline.as_secs());
                 self.epoch.send_replace(None);
                 return;
@@ -131,7 +130,8 @@ impl LeaseKeeper {
 
     /// How long it may still take until the next success; for whoever does not lead, as long as ever.
     fn time_left(&self) -> Duration {
-        let spent = self.renewed.map_or(Duration::ZERO, |renewed| renewed.elapsed());
+        let spent =
+            self.renewed.filter(|_| Gate::StopsWhenNotLeading.stands()).map_or(Duration::ZERO, |renewed| renewed.elapsed());
         self.settings.renew_deadline.saturating_sub(spent)
     }
 

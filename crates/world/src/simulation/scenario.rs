@@ -104,7 +104,17 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 6,
             events_one_in: 6,
-            kinds: &[Kind::PodDeleted, Kind::PodEvicted, Kind::WatchesEnd, Kind::HistoryForgotten, Kind::ClockJump],
+            // Evictions are what makes the operator delete something.
+            kinds: &[
+                Kind::PodEvicted,
+                Kind::PodEvicted,
+                Kind::PodEvicted,
+                Kind::PodEvicted,
+                Kind::PodDeleted,
+                Kind::WatchesEnd,
+                Kind::HistoryForgotten,
+                Kind::ClockJump,
+            ],
         },
         Self {
             name: "nodes",
