@@ -11,13 +11,16 @@ mod stories;
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Service};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use quorate_quorum::budget::Budget;
 use quorate_quorum::{Epoch, Gate, Hold, Journal, Notice, Severity, Snapshot, Step, Wake};
 use serde::Serialize;
 
-use crate::facts::{Desired, KubeFacts};
-use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, reasons};
+use crate::configuration::ConfigurationKeys;
+use crate::facts::KubeFacts;
+use crate::{DatabaseReport, Desired, ProcessGroup, ProcessGroupId, reasons};
 
 /// What is seen of a FoundationDB cluster.
 pub type ClusterSnapshot = Snapshot<Desired, KubeFacts, DatabaseReport>;
@@ -26,7 +29,7 @@ pub type ClusterDecision = quorate_quorum::Decision<Adds, TakesAway, ClusterStat
 /// One step of it.
 pub type ClusterStep = Step<Adds, TakesAway>;
 
-/// What can be added to a cluster.
+/// What is added to a cluster, or made as it was asked to be, without taking anything away from it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Adds {
@@ -34,14 +37,71 @@ pub enum Adds {
     Pod(Box<Pod>),
     /// A volume claim.
     Claim(Box<PersistentVolumeClaim>),
+    /// A service.
+    Service(Box<Service>),
+    /// The ConfigMap.
+    ConfigMap(Box<ConfigMap>),
+    /// The ConfigMap in place of the one the guard names.
+    ConfigMapAgain(Box<ConfigMap>),
+    /// The disruption budget.
+    DisruptionBudget(Box<PodDisruptionBudget>),
+    /// How many pods must stay, in the disruption budget the guard names.
+    MinAvailable {
+        /// The budget.
+        name: String,
+        /// How many.
+        min_available: i32,
+    },
+    /// A larger volume, in the claim the guard names.
+    ClaimSize {
+        /// The claim.
+        name: String,
+        /// The new size.
+        size: String,
+    },
+    /// The claim the guard names belongs to the object from now on, and goes with it; or no longer does.
+    ClaimOwner {
+        /// The claim.
+        name: String,
+        /// Its owner, if it is to have one.
+        owner: Option<Box<OwnerReference>>,
+    },
+    /// Annotations on the pod the guard names.
+    PodAnnotations {
+        /// The pod.
+        name: String,
+        /// What to set.
+        annotations: BTreeMap<String, String>,
+    },
+    /// The database itself, created under this id of 16 bytes in hex, with these keys of its configuration.
+    Database {
+        /// The id, which tells our own creation from somebody else's.
+        id: String,
+        /// The configuration.
+        keys: ConfigurationKeys,
+    },
+    /// Keys of the database's configuration.
+    Configuration(ConfigurationKeys),
+    /// Places that may be used again: addresses and localities.
+    Include(Vec<String>),
 }
 
-/// What can be taken away from a cluster.
+/// What is taken away from a cluster, if only for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TakesAway {
     /// A pod, by name; its guard says which one.
     Pod(String),
+    /// A volume claim, by name; its guard says which one.
+    Claim(String),
+    /// A service, by name; its guard says which one.
+    Service(String),
+    /// Places where nothing may live any more: addresses and localities.
+    Exclude(Vec<String>),
+    /// The coordinators, which are these from now on; it costs one recovery.
+    Coordinators(Vec<String>),
+    /// Servers are restarted, by address.
+    Kill(Vec<String>),
 }
 
 /// What the cluster's status shall say.
@@ -72,6 +132,16 @@ pub struct ClusterStatus {
     pub full_replication: Option<bool>,
     /// The version most processes run.
     pub running_version: Option<String>,
+    /// The connection string.
+    pub connection: Option<String>,
+    /// Whether the database was ever created, by us or before us.
+    pub configured: bool,
+    /// What the database's configuration is, by the names of `configure`.
+    pub configuration: BTreeMap<String, String>,
+    /// How far data movement has to go, as the database ranks it.
+    pub data_movement_priority: Option<i64>,
+    /// Room for automatic replacements, per bucket.
+    pub buckets: Vec<quorate_quorum::buckets::Shown>,
 }
 
 /// How often a cluster is looked at while something is under way.
@@ -138,6 +208,9 @@ impl<'a> Draft<'a> {
             last_number: recorded.last_number,
             journal,
             desired_groups: seen.desired.counts.values().map(|count| *count as usize).sum(),
+            connection: recorded.connection.clone(),
+            configured: recorded.configured,
+            running_version: recorded.running_version.clone(),
             ..ClusterStatus::default()
         };
         Self { seen, status, steps: Vec::new(), notices: Vec::new(), holds: Vec::new(), wake: Wake::default(), budget }

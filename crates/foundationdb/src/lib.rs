@@ -7,19 +7,26 @@ mod class;
 pub mod configuration;
 mod counts;
 pub mod decide;
+mod desired;
 mod facts;
 pub mod monitor;
 mod objects;
 mod process_group;
 pub mod reasons;
 mod redundancy;
-mod report;
+pub mod report;
 mod version;
 
 pub use class::{ProcessClass, UnknownClass};
 pub use counts::{AskedCounts, RoleCounts, process_counts};
 pub use decide::decide;
-pub use facts::{ClaimFacts, ClassTemplate, Desired, KubeFacts, PodFacts, PodPhase, Recorded};
+pub use desired::{
+    AtMost, AtOnce, Automation, BucketLimits, Buggify, ClassTemplate, DatabaseWish, Desired, FieldProblem, Labels, LockWish,
+    PodUpdate, Replacements, Routing, SafetyTimers, Topology, Zone,
+};
+pub use facts::{
+    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, Recorded, ServiceFacts,
+};
 pub use objects::labels;
 pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId};
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};

@@ -82,6 +82,7 @@ fn put_main_container(containers: &mut Vec<Container>, desired: &Desired, group:
 /// A claim has no owner: deleting the cluster must not delete its data.
 pub(crate) fn claim(desired: &Desired, class: ProcessClass, group: &ProcessGroupId) -> PersistentVolumeClaim {
     let template = desired.templates.get(&class).and_then(|template| template.claim.clone()).unwrap_or_default();
+    let template = template.spec.unwrap_or_default();
     PersistentVolumeClaim {
         metadata: ObjectMeta {
             name: Some(claim_name(&pod_name(desired, class, group))),

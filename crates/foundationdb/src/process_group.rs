@@ -78,6 +78,12 @@ impl ProcessGroup {
 /// What can be wrong with a process group, under the names of the existing operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum GroupCondition {
+    /// Its pod is not as it was asked to be.
+    IncorrectPodSpec,
+    /// Its monitor runs with an older configuration.
+    IncorrectConfigMap,
+    /// Its servers were started otherwise than they should be.
+    IncorrectCommandLine,
     /// Its pod does not exist.
     MissingPod,
     /// Its volume does not exist.
@@ -85,33 +91,60 @@ pub enum GroupCondition {
     MissingPvc,
     /// The database does not see its processes.
     MissingProcesses,
+    /// Its service does not exist.
+    MissingService,
+    /// Its node has a taint that counts.
+    NodeTaintDetected,
+    /// Its node has had a taint that counts for too long.
+    NodeTaintReplacing,
     /// Its pod has ended or does not get ready.
     PodFailing,
     /// Its pod was not placed on a node yet.
     PodPending,
+    /// Its servers complain of their disk.
+    #[serde(rename = "ProcessHasIOError")]
+    ProcessHasIoError,
+    /// Its processes are excluded, and nobody asked for it.
+    ProcessIsMarkedAsExcluded,
     /// Its objects are being deleted.
     ResourcesTerminating,
 }
 
 impl GroupCondition {
     /// Every condition.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 14] = [
+        Self::IncorrectPodSpec,
+        Self::IncorrectConfigMap,
+        Self::IncorrectCommandLine,
         Self::MissingPod,
         Self::MissingPvc,
         Self::MissingProcesses,
+        Self::MissingService,
+        Self::NodeTaintDetected,
+        Self::NodeTaintReplacing,
         Self::PodFailing,
         Self::PodPending,
+        Self::ProcessHasIoError,
+        Self::ProcessIsMarkedAsExcluded,
         Self::ResourcesTerminating,
     ];
 
     /// Its name in the status.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::IncorrectPodSpec => "IncorrectPodSpec",
+            Self::IncorrectConfigMap => "IncorrectConfigMap",
+            Self::IncorrectCommandLine => "IncorrectCommandLine",
             Self::MissingPod => "MissingPod",
             Self::MissingPvc => "MissingPVC",
             Self::MissingProcesses => "MissingProcesses",
+            Self::MissingService => "MissingService",
+            Self::NodeTaintDetected => "NodeTaintDetected",
+            Self::NodeTaintReplacing => "NodeTaintReplacing",
             Self::PodFailing => "PodFailing",
             Self::PodPending => "PodPending",
+            Self::ProcessHasIoError => "ProcessHasIOError",
+            Self::ProcessIsMarkedAsExcluded => "ProcessIsMarkedAsExcluded",
             Self::ResourcesTerminating => "ResourcesTerminating",
         }
     }
@@ -119,6 +152,18 @@ impl GroupCondition {
     /// Reads a name back; one this version does not know is none of ours.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|condition| condition.name() == name)
+    }
+
+    /// Whether a process group in which it lasts too long is replaced.
+    pub const fn is_failure(self) -> bool {
+        !matches!(
+            self,
+            Self::IncorrectPodSpec
+                | Self::IncorrectConfigMap
+                | Self::IncorrectCommandLine
+                | Self::NodeTaintDetected
+                | Self::ResourcesTerminating
+        )
     }
 }
 

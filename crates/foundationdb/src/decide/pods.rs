@@ -79,7 +79,7 @@ fn note_conditions(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
     group.note(GroupCondition::PodFailing, pod.is_some_and(|pod| ended(pod) || (pod.node.is_some() && !pod.ready)), now);
     group.note(GroupCondition::ResourcesTerminating, pod.is_some_and(|pod| pod.deleted_since.is_some()), now);
     if let Some(pod) = pod {
-        if let Some(address) = &pod.address
+        if let Some(address) = pod.addresses.first()
             && !group.addresses.contains(address)
         {
             // A living group has one address; one that is being removed keeps all it ever had.
