@@ -401,6 +401,20 @@ pub struct Buggify {
     pub block_removal: BTreeSet<String>,
 }
 
+impl Buggify {
+    /// Whether a process group is made to fail.
+    pub fn concerns(&self, group: &ProcessGroupId) -> bool {
+        Desired::names(&self.no_schedule, group) || self.crash_loop.values().any(|targets| Desired::names(targets, group))
+    }
+}
+
+impl Routing {
+    /// Whether coordinators are written by name.
+    pub fn uses_names(&self) -> bool {
+        self.dns_in_cluster_file && self.headless_service
+    }
+}
+
 impl Desired {
     /// The redundancy mode.
     pub fn redundancy_mode(&self) -> RedundancyMode {

@@ -3,6 +3,7 @@
 //! Everything here is pure: no clock, no chance, no I/O. Who looks for a rule opens the file named after it; who wants to know what
 //! happens to a cluster begins with [`decide`].
 
+mod bucket;
 mod class;
 pub mod configuration;
 mod counts;
@@ -12,11 +13,14 @@ mod facts;
 pub mod monitor;
 mod objects;
 mod process_group;
+mod quantity;
 pub mod reasons;
 mod redundancy;
 pub mod report;
+pub mod tolerance;
 mod version;
 
+pub use bucket::Bucket;
 pub use class::{ProcessClass, UnknownClass};
 pub use counts::{AskedCounts, RoleCounts, process_counts};
 pub use decide::decide;

@@ -19,6 +19,17 @@ impl ProcessGroupId {
         Self(prefix.map_or_else(|| format!("{class}-{number}"), |prefix| format!("{prefix}-{class}-{number}")))
     }
 
+    /// The locality that everything of it is excluded by.
+    pub fn locality(&self) -> String {
+        format!("locality_instance_id:{}", self.0)
+    }
+
+    /// Whether it is named as a group of this prefix and class is.
+    pub fn has_prefix(&self, prefix: Option<&str>, class: ProcessClass) -> bool {
+        let Some((stem, _)) = self.0.rsplit_once('-') else { return false };
+        prefix.map_or(stem == class.name(), |prefix| stem.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')) == Some(class.name()))
+    }
+
     /// Its number, from the end of the name.
     pub fn number(&self) -> Option<i64> {
         self.0.rsplit_once('-').and_then(|(_, number)| number.parse().ok())
@@ -62,6 +73,29 @@ impl ProcessGroup {
             exclusion: None,
             exclusion_skipped: false,
             conditions: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it is to go and its data is still on its way.
+    pub fn is_in_flight(&self) -> bool {
+        self.removal.is_some() && !self.may_go()
+    }
+
+    /// Whether nothing keeps its objects any more: the database confirmed that it is empty, or a user asked for it to go as it is.
+    pub fn may_go(&self) -> bool {
+        self.removal.is_some() && (self.exclusion.is_some() || self.exclusion_skipped)
+    }
+
+    /// Where it is reached now. One that is to go keeps every address it ever had, for all of them must be empty.
+    pub fn reached_at(&mut self, addresses: Vec<String>) {
+        if self.removal.is_some() {
+            for address in addresses {
+                if !self.addresses.contains(&address) {
+                    self.addresses.push(address);
+                }
+            }
+        } else if !addresses.is_empty() {
+            self.addresses = addresses;
         }
     }
 
@@ -177,6 +211,15 @@ mod tests {
         let id = ProcessGroupId::new(Some("dc1"), ProcessClass::Storage, 12);
         assert_eq!(id.to_string(), "dc1-storage-12");
         assert_eq!(id.number(), Some(12));
+    }
+
+    #[test]
+    fn a_prefix_is_whole_or_none() {
+        let id = |text: &str| ProcessGroupId(text.into());
+        assert!(id("dc1-log-4").has_prefix(Some("dc1"), ProcessClass::Log));
+        assert!(!id("dc10-log-4").has_prefix(Some("dc1"), ProcessClass::Log));
+        assert!(!id("dc1-log-4").has_prefix(None, ProcessClass::Log));
+        assert!(id("log-4").has_prefix(None, ProcessClass::Log));
     }
 
     #[test]

@@ -1,0 +1,230 @@
+//! Exclusion: data and logs move away from process groups that are to go.
+//!
+//! Storage goes by itself and costs no recovery. All of the transaction system goes in one transaction, which costs one recovery for all.
+//! A process that serves is excluded only if enough others do without it; a dead one always may, or replacement would deadlock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+
+use super::members::Server;
+use super::{Draft, TakesAway};
+use crate::report::MOST_GENERATIONS;
+use crate::tolerance::{Copies, holds_copies};
+use crate::{DatabaseReport, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let candidates: Vec<ProcessGroupId> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(_, group)| group.is_in_flight())
+        .filter(|(id, group)| draft.report.is_none_or(|report| !is_excluded(report, &places(draft, id, group))))
+        .map(|(id, _)| id.clone())
+        .collect();
+    if candidates.is_empty() || !draft.status.configured {
+        return;
+    }
+    let Some(report) = draft.report.filter(|report| Gate::WholeReport.passes(report.is_whole())) else {
+        return hold(draft, &candidates, "the database's report is not whole", "a whole report");
+    };
+    if report.active_generations().is_none_or(|generations| generations > MOST_GENERATIONS) {
+        return hold(draft, &candidates, "the database has not come to rest after its last recoveries", "fewer generations of the log");
+    }
+    let (storage, others): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
+    let mut room = Room::of(draft, report);
+    exclude_storage(draft, &mut room, storage);
+    exclude_transaction_system(draft, &mut room, others);
+}
+
+/// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.
+pub(super) fn places(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<String> {
+    if draft.seen.desired.automation.exclude_by_locality { vec![id.locality()] } else { group.addresses.clone() }
+}
+
+fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
+    !places.is_empty() && places.iter().all(|place| report.excludes(place))
+}
+
+/// Storage: each that fits, at once; nothing recovers.
+fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+    let mut granted = Vec::new();
+    for id in candidates {
+        match room.take(draft, &id) {
+            Ok(()) => granted.push(id),
+            Err(hold) => draft.holds.push(*hold),
+        }
+    }
+    if !granted.is_empty() {
+        let permit = draft.budget.drain(&names(&granted));
+        exclude(draft, &granted, permit);
+    }
+}
+
+/// The transaction system: all together, or none.
+fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+    if candidates.is_empty() {
+        return;
+    }
+    let before = room.clone();
+    for id in &candidates {
+        if let Err(hold) = room.take(draft, id) {
+            *room = before;
+            let waiting: Vec<&ProcessGroupId> = candidates.iter().filter(|other| *other != id).collect();
+            if !waiting.is_empty() {
+                let sentence = format!("{} wait for {id}: the transaction system is excluded together, in one recovery", names(waiting));
+                draft.holds.push(Hold::new(reasons::EXCLUDED_TOGETHER, id.to_string(), sentence, format!("{id} having room to go")));
+            }
+            draft.holds.push(*hold);
+            return;
+        }
+    }
+    let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
+    let permit = if serving {
+        let what = format!("{} are excluded", names(&candidates));
+        draft.recover(&candidates[0].0, &what, draft.seen.desired.automation.timers.recovery_before_exclusion, reasons::EXCLUSION_HELD)
+    } else {
+        Some(draft.budget.drain(&names(&candidates)))
+    };
+    if let Some(permit) = permit {
+        exclude(draft, &candidates, permit);
+    }
+}
+
+fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_quorum::Permit) {
+    let places: Vec<String> = granted.iter().flat_map(|id| places(draft, id, &draft.status.groups[id])).collect();
+    if places.is_empty() {
+        return;
+    }
+    draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
+    let guard = Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
+    draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
+}
+
+fn names<'a>(ids: impl IntoIterator<Item = &'a ProcessGroupId>) -> String {
+    ids.into_iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], because: &str, released_by: &str) {
+    let sentence = format!("{} are to go and not excluded yet, because {because}", names(candidates));
+    draft.holds.push(Hold::new(reasons::EXCLUSION_HELD, candidates[0].to_string(), sentence, released_by));
+}
+
+/// How much may still be excluded.
+#[derive(Clone)]
+struct Room {
+    /// Serving processes of each class that are not excluded, and how many are wanted.
+    serving: BTreeMap<ProcessClass, (usize, usize)>,
+    /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either.
+    zones: BTreeMap<Kind, BTreeMap<String, usize>>,
+    copies: Copies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Storage,
+    Log,
+    /// Storage processes can hold logs too, if only in need.
+    LogCapable,
+}
+
+impl Kind {
+    const fn of(class: ProcessClass) -> &'static [Self] {
+        match class {
+            ProcessClass::Storage => &[Self::Storage, Self::LogCapable],
+            ProcessClass::Log | ProcessClass::Transaction => &[Self::Log, Self::LogCapable],
+            _ => &[],
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Storage => "storage",
+            Self::Log => "log",
+            Self::LogCapable => "storage or log",
+        }
+    }
+}
+
+impl Room {
+    fn of(draft: &Draft<'_>, report: &DatabaseReport) -> Self {
+        let desired = &draft.seen.desired;
+        let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
+        let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
+        for (class, count) in &desired.counts {
+            room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
+        }
+        for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
+            let Some(class) = process.class else { continue };
+            room.count(class, process.physical(), 1);
+        }
+        room
+    }
+
+    fn count(&mut self, class: ProcessClass, zone: Option<&str>, processes: usize) {
+        self.serving.entry(class).or_default().0 += processes;
+        if let Some(zone) = zone {
+            for kind in Kind::of(class) {
+                *self.zones.entry(*kind).or_default().entry(zone.to_owned()).or_default() += processes;
+            }
+        }
+    }
+
+    /// Takes a group's processes out of what serves, or says why that would be too much.
+    fn take(&mut self, draft: &Draft<'_>, id: &ProcessGroupId) -> Result<(), Box<Hold>> {
+        let group = &draft.status.groups[id];
+        let servers = draft.members.of(id, group);
+        if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+            let sentence = format!("{id} is a coordinator; another one takes its place first");
+            return Err(Box::new(Hold::new(reasons::COORDINATOR_GOES_FIRST, id.to_string(), sentence, "the coordinators having changed")));
+        }
+        let after = self.without(group.class, &servers);
+        let (serving, wanted) = after.serving.get(&group.class).copied().unwrap_or_default();
+        if !servers.is_empty() && !Gate::ExclusionHeadroom.passes(serving >= wanted) {
+            let sentence = format!("{id} is excluded once a successor serves: without it too few {} processes would", group.class);
+            let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {}", group.class));
+            return Err(Box::new(hold.compared(format!("{serving} would be left"), format!("at least {wanted}"))));
+        }
+        if !servers.is_empty() && holds_copies(group.class) && let Some(hold) = after.too_few_zones(id, group.class) {
+            return Err(Box::new(hold));
+        }
+        *self = after;
+        Ok(())
+    }
+
+    fn without(&self, class: ProcessClass, servers: &[Server<'_>]) -> Self {
+        let mut after = self.clone();
+        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
+            if let Some((serving, _)) = after.serving.get_mut(&class) {
+                *serving = serving.saturating_sub(1);
+            }
+            for kind in Kind::of(class) {
+                let (Some(zones), Some(zone)) = (after.zones.get_mut(kind), server.process.physical()) else { continue };
+                if let Some(left) = zones.get_mut(zone) {
+                    *left = left.saturating_sub(1);
+                }
+            }
+        }
+        after
+    }
+
+    /// The database takes any exclusion, and then stops for good if too few zones are left to hold its copies.
+    fn too_few_zones(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
+        for kind in Kind::of(class) {
+            let needed = match kind {
+                Kind::Storage => self.copies.storage,
+                Kind::Log => self.copies.log,
+                Kind::LogCapable => self.copies.storage.max(self.copies.log),
+            };
+            let left: BTreeSet<&str> =
+                self.zones.get(kind).into_iter().flatten().filter(|(_, count)| **count > 0).map(|(zone, _)| zone.as_str()).collect();
+            if !Gate::ZonesForCopies.passes(left.len() >= needed as usize) {
+                let sentence = format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
+                let hold = Hold::new(reasons::TOO_FEW_ZONES, id.to_string(), sentence, format!("{} processes in more zones", kind.name()));
+                return Some(hold.compared(format!("{} zones", left.len()), format!("at least {needed}")));
+            }
+        }
+        None
+    }
+}

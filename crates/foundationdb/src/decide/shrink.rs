@@ -1,0 +1,60 @@
+//! Shrinking: process groups beyond what was asked for are marked to go, those first that stand closest together.
+//!
+//! Who happens to be absent from one report is no better victim than anybody else: absence is repaired elsewhere, and a mark is for ever.
+
+use std::collections::BTreeMap;
+
+use quorate_quorum::{Hold, Severity};
+
+use super::Draft;
+use crate::{ProcessClass, ProcessGroupId, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    for class in ProcessClass::ALL {
+        let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
+        let have = draft.live(*class).count();
+        if have > want {
+            shrink(draft, *class, have, want);
+        }
+    }
+}
+
+fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) {
+    if !draft.report.is_some_and(|report| report.is_whole()) {
+        let sentence = format!("{} process groups of class {class} are too many; which of them go is chosen by what the database says", have - want);
+        let hold = Hold::new(reasons::SURPLUS_PROCESS_GROUPS, class.name(), sentence, "the database answering");
+        draft.holds.push(hold.compared(have, want));
+        return;
+    }
+    let victims = victims(draft, class, have - want);
+    let names: Vec<&str> = victims.iter().map(|id| id.0.as_str()).collect();
+    draft.notice(
+        Severity::Normal,
+        "ShrinkingProcesses",
+        format!("{want} process groups of class {class} were asked for, so {} of {have} go: {}", have - want, names.join(", ")),
+    );
+    for id in &victims {
+        draft.mark(id);
+    }
+}
+
+/// One after the other from the zone that has most of them; of those the one that is no coordinator, then the youngest.
+fn victims(draft: &Draft<'_>, class: ProcessClass, count: usize) -> Vec<ProcessGroupId> {
+    let mut zones: BTreeMap<&str, Vec<&ProcessGroupId>> = BTreeMap::new();
+    for (id, group) in draft.live(class) {
+        zones.entry(group.fault_domain.as_deref().unwrap_or_default()).or_default().push(id);
+    }
+    let keep_first = |id: &&ProcessGroupId| (draft.is_coordinator(id), std::cmp::Reverse(id.number()));
+    for ids in zones.values_mut() {
+        // The next to go is at the end.
+        ids.sort_by_key(|id| std::cmp::Reverse(keep_first(id)));
+    }
+    let mut victims = Vec::new();
+    while victims.len() < count {
+        let fullest = zones.iter_mut().max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse(**zone)));
+        let Some(id) = fullest.and_then(|(_, ids)| ids.pop()) else { break };
+        victims.push(id.clone());
+    }
+    victims.sort();
+    victims
+}
