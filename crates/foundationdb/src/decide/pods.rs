@@ -25,7 +25,7 @@ fn is_ours(draft: &Draft<'_>, pod: &PodFacts) -> bool {
 
 fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     let class = draft.status.groups[id].class;
-    let pod = Box::new(objects::pod(&draft.seen.desired, class, id));
+    let pod = Box::new(objects::pod(&draft.seen.desired, class, id, None));
     draft.steps.push(Step::adds(Adds::Pod(pod), Guard::epoch(draft.seen.epoch), format!("{id} has no pod")));
 }
 
