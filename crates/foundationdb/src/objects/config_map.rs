@@ -32,6 +32,11 @@ pub fn config_map(desired: &Desired, connection: Option<&str>, classes: impl Int
     ConfigMap { metadata, data: Some(data), binary_data: theirs.binary_data, immutable: None }
 }
 
+/// Whether a key of the ConfigMap is ours to write.
+pub fn is_our_key(key: &str) -> bool {
+    [CLUSTER_FILE, RUNNING_VERSION, CA_FILE].contains(&key) || key.starts_with("fdbmonitor-conf-")
+}
+
 /// Under which key the monitor's document of a class is.
 pub(super) fn monitor_key(class: ProcessClass) -> String {
     format!("fdbmonitor-conf-{class}-json")
