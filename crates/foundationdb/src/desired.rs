@@ -160,6 +160,8 @@ pub struct Routing {
     pub headless_service: bool,
     /// Whether coordinators are written by name.
     pub dns_in_cluster_file: bool,
+    /// Whether processes carry their name as a locality; always, where coordinators are written by name.
+    pub dns_locality: bool,
     /// The domain of the names.
     pub dns_domain: String,
     /// Whether each pod has a service whose address stays.
@@ -172,12 +174,16 @@ pub struct Routing {
     pub explicit_listen_address: bool,
 }
 
+/// The domain of a Kubernetes cluster, unless it says otherwise.
+pub(crate) const DEFAULT_DNS_DOMAIN: &str = "cluster.local";
+
 impl Default for Routing {
     fn default() -> Self {
         Self {
             headless_service: true,
             dns_in_cluster_file: true,
-            dns_domain: "cluster.local".to_owned(),
+            dns_locality: true,
+            dns_domain: DEFAULT_DNS_DOMAIN.to_owned(),
             service_per_pod: false,
             family: None,
             tls: false,
@@ -424,6 +430,11 @@ impl Desired {
     /// Processes in a pod of a class.
     pub fn servers_per_pod(&self, class: ProcessClass) -> u32 {
         self.servers_per_pod.get(&class).copied().unwrap_or(1)
+    }
+
+    /// Whether fdbserver is told to listen on the pod's address: it must be, where it announces a service's.
+    pub fn listens_explicitly(&self) -> bool {
+        self.routing.explicit_listen_address || self.routing.service_per_pod
     }
 
     /// How many coordinators there should be.

@@ -11,7 +11,7 @@ pub mod decide;
 mod desired;
 mod facts;
 pub mod monitor;
-mod objects;
+pub mod objects;
 mod process_group;
 mod quantity;
 pub mod reasons;
@@ -31,7 +31,7 @@ pub use desired::{
 pub use facts::{
     ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, Recorded, ServiceFacts,
 };
-pub use objects::labels;
+pub use objects::{annotations, labels};
 pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId};
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};
 pub use report::{DatabaseReport, ProcessReport, ReportError};
