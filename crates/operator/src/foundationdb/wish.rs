@@ -1,40 +1,77 @@
 //! What the user asked for, checked: after this nobody reaches into the raw object.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use quorate_api::foundationdb::{
     DatabaseConfiguration, FoundationDBCluster, FoundationDBClusterSpec, ImageConfig, deprecated_fields, fields_without_effect,
 };
 use quorate_foundationdb::{
-    AskedCounts, ClassTemplate, Desired, ProcessClass, RoleCounts, Version, VersionError, process_counts,
+    AskedCounts, Automation, Buggify, ClassTemplate, DatabaseWish, Desired, FieldProblem, Labels, ProcessClass, RoleCounts,
+    Routing, Topology, Version, labels, process_counts,
 };
 
 const GENERAL: &str = "general";
 const DEFAULT_IMAGE: &str = "foundationdb/fdb-kubernetes-monitor";
 
-/// Reads the wish from an object, or says what is wrong with it.
-pub fn checked_wish(cluster: &FoundationDBCluster) -> Result<Desired, VersionError> {
+/// Reads the wish from an object. What can't be carried out is named in it.
+pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
     let FoundationDBCluster { metadata, spec, .. } = cluster;
-    let version: Version = spec.version.parse()?;
+    let mut problems = Vec::new();
+    let version = spec.version.parse().unwrap_or_else(|error: quorate_foundationdb::VersionError| {
+        problems.push(FieldProblem {
+            field: "spec.version".to_owned(),
+            problem: error.to_string(),
+            right: "a released version".to_owned(),
+        });
+        Version::MINIMUM
+    });
     let redundancy_mode = spec.redundancy_mode();
     let counts = process_counts(redundancy_mode, roles(spec.database_configuration.as_ref()), &asked(spec));
     let templates = counts.keys().map(|class| (*class, template(spec, *class))).collect();
     let notes = |notes: Vec<quorate_api::fields::FieldNote>| notes.iter().map(ToString::to_string).collect();
-    Ok(Desired {
-        name: metadata.name.clone().unwrap_or_default(),
+    let name = metadata.name.clone().unwrap_or_default();
+    Desired {
+        labels: Labels {
+            matching: BTreeMap::from([(labels::CLUSTER.to_owned(), name.clone())]),
+            resource: BTreeMap::new(),
+            group: vec![labels::GROUP.to_owned()],
+            class: vec![labels::CLASS.to_owned()],
+        },
+        log_group: name.clone(),
+        name,
         namespace: metadata.namespace.clone().unwrap_or_default(),
         uid: metadata.uid.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
         generation: metadata.generation.unwrap_or_default(),
         deleting: metadata.deletion_timestamp.is_some(),
         skip: spec.skip(),
+        problems,
         version,
-        redundancy_mode,
+        database: DatabaseWish { redundancy_mode, storage_engine: "ssd-2".to_owned(), settings: BTreeMap::new() },
         counts,
+        servers_per_pod: BTreeMap::new(),
         prefix: spec.process_group_id_prefix.clone().filter(|prefix| !prefix.is_empty()),
+        topology: Topology::default(),
+        coordinator_selection: BTreeMap::new(),
+        seed_connection: spec.seed_connection_string.clone().filter(|seed| !seed.is_empty()),
+        description: None,
+        database_id: None,
         image: image(spec),
+        sidecar_image: String::new(),
         templates,
+        routing: Routing::default(),
+        config_map: None,
+        trusted_cas: Vec::new(),
+        peer_verification_rules: String::new(),
+        delete_volumes: false,
+        remove: BTreeSet::new(),
+        remove_without_exclusion: BTreeSet::new(),
+        automation: Automation::default(),
+        lock: None,
+        buggify: Buggify::default(),
         fields_without_effect: notes(fields_without_effect(cluster)),
         deprecated_fields: notes(deprecated_fields(cluster)),
-    })
+    }
 }
 
 fn roles(database: Option<&DatabaseConfiguration>) -> RoleCounts {
@@ -63,7 +100,8 @@ fn template(spec: &FoundationDBClusterSpec, class: ProcessClass) -> ClassTemplat
     let in_order = || both.into_iter().flatten();
     ClassTemplate {
         pod: in_order().find_map(|settings| settings.pod_template.clone()).unwrap_or_default(),
-        claim: in_order().find_map(|settings| settings.volume_claim_template.clone()).and_then(|claim| claim.spec),
+        claim: in_order().find_map(|settings| settings.volume_claim_template.clone()),
+        parameters: Vec::new(),
     }
 }
 
@@ -86,7 +124,7 @@ fn image(spec: &FoundationDBClusterSpec) -> String {
 mod tests {
     use super::*;
 
-    fn wish(yaml: &serde_json::Value) -> Result<Desired, VersionError> {
+    fn wish(yaml: &serde_json::Value) -> Desired {
         let cluster: FoundationDBCluster = serde_json::from_value(serde_json::json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "ns", "uid": "u", "generation": 3}, "spec": yaml,
@@ -99,8 +137,7 @@ mod tests {
     fn counts_follow_mode_roles_and_what_was_asked_for() {
         let wish = wish(&serde_json::json!({
             "version": "7.3.69", "databaseConfiguration": {"redundancy_mode": "triple", "storage": 7}, "processCounts": {"stateless": -1},
-        }))
-        .unwrap();
+        }));
         let counts: Vec<_> = wish.counts.iter().map(|(class, count)| (class.name(), *count)).collect();
         assert_eq!(counts, [("log", 5), ("storage", 7)]);
     }
@@ -113,10 +150,9 @@ mod tests {
                 "volumeClaimTemplate": {"spec": {"storageClassName": "slow"}},
             },
             "log": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}},
-        }}))
-        .unwrap();
+        }}));
         let of = |class| &wish.templates[&class];
-        let storage_class = |class| of(class).claim.as_ref().unwrap().storage_class_name.as_deref();
+        let storage_class = |class| of(class).claim.as_ref().unwrap().spec.as_ref().unwrap().storage_class_name.as_deref();
         let account = |class| of(class).pod.spec.as_ref().unwrap().service_account_name.as_deref();
         assert_eq!((storage_class(ProcessClass::Log), account(ProcessClass::Log)), (Some("fast"), Some("general")));
         assert_eq!((storage_class(ProcessClass::Storage), account(ProcessClass::Storage)), (Some("slow"), Some("general")));
@@ -125,7 +161,7 @@ mod tests {
     #[test]
     fn the_image_is_put_together_from_the_first_settings_that_fit() {
         let image = |configs: &serde_json::Value| {
-            wish(&serde_json::json!({"version": "7.3.69", "mainContainer": {"imageConfigs": configs}})).unwrap().image
+            wish(&serde_json::json!({"version": "7.3.69", "mainContainer": {"imageConfigs": configs}})).image
         };
         assert_eq!(image(&serde_json::json!([])), "foundationdb/fdb-kubernetes-monitor:7.3.69");
         let configs = serde_json::json!([{"version": "7.1.0", "tag": "old"}, {"tagSuffix": "-ours"}, {"baseImage": "here/fdb"}]);
@@ -133,7 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_none_is_refused() {
-        assert!(wish(&serde_json::json!({"version": "newest"})).is_err());
+    fn a_version_that_is_none_is_a_problem_with_its_place() {
+        let wish = wish(&serde_json::json!({"version": "newest"}));
+        assert_eq!(wish.problems[0].field, "spec.version");
     }
 }
