@@ -260,7 +260,7 @@ impl Loop {
 
     fn start_round(&mut self, key: ClusterKey, epoch: Epoch) {
         let now = Instant::now();
-        let Some(known) = self.index.get(&key).filter(|known| known.object.is_some()) else {
+        let Some((known, object)) = self.index.get(&key).and_then(|known| Some((known, known.object.clone()?))) else {
             self.forget(&key);
             if let Some(unreadable) = self.index.unreadable().get(&key).cloned() {
                 let recorder = self.hands.recorder.clone();
@@ -275,11 +275,11 @@ impl Loop {
             self.queue.end(&key);
             return;
         }
-        let Some(facts) = self.index.facts(&key) else { return };
+        let facts = self.index.facts(known, &object);
         let (hands, remembered) = (self.hands.clone(), memory.remembered.clone());
         self.rounds.spawn(async move {
             // A panic is a defect of ours; it costs one round of one cluster.
-            let round = AssertUnwindSafe(hands.round(&key, facts, epoch, remembered)).catch_unwind().await;
+            let round = AssertUnwindSafe(hands.round(&key, &object, facts, epoch, remembered)).catch_unwind().await;
             (key, now, round.ok())
         });
     }

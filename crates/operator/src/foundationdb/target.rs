@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn cluster(seed: &str, status: Value) -> FoundationDBCluster {
+    fn cluster(seed: &str, status: &Value) -> FoundationDBCluster {
         let object = json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster", "metadata": {"name": "sample"},
             "spec": {"version": "7.3.69", "seedConnectionString": seed}, "status": status,
@@ -67,38 +67,38 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    fn of(seed: &str, status: Value) -> Result<(String, String), String> {
+    fn of(seed: &str, status: &Value) -> Result<(String, String), String> {
         let key = ClusterKey { namespace: "ns".into(), name: "sample".into() };
         target(&key, &cluster(seed, status)).map(|target| (target.connection, target.version))
     }
 
     #[test]
     fn the_record_comes_before_the_seed() {
-        let connection = |seed, status| of(seed, status).map(|(connection, _)| connection);
-        assert_eq!(connection("seed", json!({"connectionString": "recorded"})), Ok("recorded".into()));
-        assert_eq!(connection("seed", json!({"connectionString": ""})), Ok("seed".into()));
-        assert_eq!(connection("seed", json!({})), Ok("seed".into()));
-        assert!(connection("", json!({})).unwrap_err().contains("not known"));
+        let connection = |seed: &str, status: &Value| of(seed, status).map(|(connection, _)| connection);
+        assert_eq!(connection("seed", &json!({"connectionString": "recorded"})), Ok("recorded".into()));
+        assert_eq!(connection("seed", &json!({"connectionString": ""})), Ok("seed".into()));
+        assert_eq!(connection("seed", &json!({})), Ok("seed".into()));
+        assert!(connection("", &json!({})).unwrap_err().contains("not known"));
     }
 
     #[test]
     fn what_runs_comes_before_what_was_asked_for() {
-        let version = |status| of("seed", status).map(|(_, version)| version);
-        assert_eq!(version(json!({"runningVersion": "7.1.67"})), Ok("7.1.67".into()));
-        assert_eq!(version(json!({"runningVersion": ""})), Ok("7.3.69".into()));
+        let version = |status: &Value| of("seed", status).map(|(_, version)| version);
+        assert_eq!(version(&json!({"runningVersion": "7.1.67"})), Ok("7.1.67".into()));
+        assert_eq!(version(&json!({"runningVersion": ""})), Ok("7.3.69".into()));
     }
 
     #[test]
     fn exclusions_are_asked_for_once_there_is_a_database() {
-        assert!(!look(&cluster("", json!({}))).exclusions);
-        assert!(look(&cluster("", json!({"configured": true}))).exclusions);
-        assert!(look(&cluster("seed", json!({}))).exclusions);
+        assert!(!look(&cluster("", &json!({}))).exclusions);
+        assert!(look(&cluster("", &json!({"configured": true}))).exclusions);
+        assert!(look(&cluster("seed", &json!({}))).exclusions);
     }
 
     #[test]
     fn only_a_database_that_was_never_seen_is_waited_for_longer() {
-        assert_eq!(patience(&cluster("", json!({})), false), FIRST_ANSWER);
-        assert_eq!(patience(&cluster("", json!({})), true), ANSWER);
-        assert_eq!(patience(&cluster("", json!({"configured": true})), false), ANSWER);
+        assert_eq!(patience(&cluster("", &json!({})), false), FIRST_ANSWER);
+        assert_eq!(patience(&cluster("", &json!({})), true), ANSWER);
+        assert_eq!(patience(&cluster("", &json!({"configured": true})), false), ANSWER);
     }
 }

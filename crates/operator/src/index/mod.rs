@@ -174,16 +174,14 @@ impl Index {
 
     /// A cluster as a decision sees it: with the nodes its pods are on, and what their storage classes allow. What the status recorded
     /// and what failed is for the round to add.
-    pub(crate) fn facts(&self, key: &ClusterKey) -> Option<(Arc<FoundationDBCluster>, KubeFacts)> {
-        let known = self.clusters.get(key)?;
-        let object = known.object.clone()?;
+    pub(crate) fn facts(&self, known: &Known, object: &FoundationDBCluster) -> KubeFacts {
         let owner = object.metadata.uid.as_ref();
         let mut claims = known.claims.clone();
         for claim in claims.values_mut() {
             claim.may_grow = claim.storage_class.as_ref().and_then(|class| self.storage_classes.get(class)).copied();
         }
         let nodes = known.pods.values().filter_map(|pod| pod.node.as_ref());
-        let facts = KubeFacts {
+        KubeFacts {
             pods: known.pods.clone(),
             claims,
             services: known.services.clone(),
@@ -192,8 +190,7 @@ impl Index {
             disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             nodes: nodes.filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
             ..KubeFacts::default()
-        };
-        Some((object, facts))
+        }
     }
 
     fn put(

@@ -32,6 +32,11 @@ fn cluster(name: &str) -> Change {
     Change::Cluster(key(name), Box::new(ClusterObject::Present(Arc::new(object.unwrap()))))
 }
 
+fn facts(index: &Index, name: &str) -> KubeFacts {
+    let known = index.get(&key(name)).unwrap();
+    index.facts(known, known.object.as_ref().unwrap())
+}
+
 #[test]
 fn an_object_is_found_under_its_cluster_until_it_is_gone() {
     let mut index = Index::default();
@@ -84,7 +89,7 @@ fn a_node_concerns_only_those_with_pods_on_it_and_only_when_it_changes() {
     }
     assert_eq!(index.apply(node(true)), BTreeSet::from([key("a")]));
     assert_eq!(index.apply(node(true)), BTreeSet::new(), "a heartbeat");
-    assert_eq!(index.facts(&key("a")).unwrap().1.nodes.keys().collect::<Vec<_>>(), ["n1"]);
+    assert_eq!(facts(&index, "a").nodes.keys().collect::<Vec<_>>(), ["n1"]);
     // One of the two pods moves away, then the other one.
     index.apply(pod("p1", "a", "n2"));
     assert_eq!(index.apply(node(false)), BTreeSet::from([key("a")]));
@@ -100,7 +105,7 @@ fn a_node_that_a_new_list_does_not_have_is_gone() {
     index.apply(Change::Node("n1".into(), Some(Box::default())));
     index.apply(Change::ListBegins(Kind::Nodes));
     assert_eq!(index.apply(Change::ListEnds(Kind::Nodes)), BTreeSet::from([key("a")]));
-    assert!(index.facts(&key("a")).unwrap().1.nodes.is_empty());
+    assert!(facts(&index, "a").nodes.is_empty());
 }
 
 #[test]
@@ -108,7 +113,7 @@ fn a_claim_may_grow_if_its_class_says_so() {
     let mut index = Index::default();
     index.apply(cluster("a"));
     index.apply(claim("c1", Some("a"), true));
-    let may_grow = |index: &Index| index.facts(&key("a")).unwrap().1.claims["c1"].may_grow;
+    let may_grow = |index: &Index| facts(index, "a").claims["c1"].may_grow;
     assert_eq!(may_grow(&index), None);
     assert_eq!(index.apply(Change::StorageClass("fast".into(), Some(true))), BTreeSet::from([key("a")]));
     assert_eq!(may_grow(&index), Some(true));

@@ -87,18 +87,19 @@ impl Hands {
     pub(crate) async fn round(
         &self,
         key: &ClusterKey,
-        (object, kube): (Arc<FoundationDBCluster>, KubeFacts),
+        object: &FoundationDBCluster,
+        kube: KubeFacts,
         epoch: Epoch,
         mut remembered: Remembered,
     ) -> Outcome {
-        let sighting = self.ask(key, &object, &remembered).await;
+        let sighting = self.ask(key, object, &remembered).await;
         remembered.answered |= sighting.last().is_some();
         remembered.database_changed = false;
         remembered.sighting = sighting.clone();
         let seen = ClusterSnapshot {
             now: self.clock.now(),
             epoch,
-            desired: checked_wish(&object),
+            desired: checked_wish(object),
             kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(object.status.as_ref()), ..kube },
             database: sighting,
             journal: recorded_journal(object.status.as_ref()),
@@ -109,8 +110,8 @@ impl Hands {
             self.leadership.go_beyond(seen.kube.recorded.epoch);
             return Outcome { remembered, decision, expected: Expected::default(), ended: Ended::Well };
         }
-        let mut done = Done::new(key, &object, &decision, &remembered.taken);
-        let ended = match self.carry_out(&object, &seen, &decision, &mut done, &mut remembered).await {
+        let mut done = Done::new(key, object, &decision, &remembered.taken);
+        let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
             Ok(()) => done.ended(),
             Err(Stopped::NotLeading) => Ended::Well,
             Err(Stopped::Changed) => Ended::Badly("the object changed while this was decided".to_owned()),
@@ -128,7 +129,7 @@ impl Hands {
     /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.
     async fn carry_out(
         &self,
-        object: &Arc<FoundationDBCluster>,
+        object: &FoundationDBCluster,
         seen: &ClusterSnapshot,
         decision: &ClusterDecision,
         done: &mut Done,
@@ -136,7 +137,7 @@ impl Hands {
     ) -> Result<(), Stopped> {
         let shown = shown_status(object.status.as_ref(), decision, &seen.desired, seen.now);
         if object.status.as_ref() != Some(&shown) {
-            let mut written = FoundationDBCluster::clone(object);
+            let mut written = object.clone();
             written.status = Some(shown);
             if !Gate::RecordedFirst.stands() {
                 self.perform_all(seen, decision, done).await?;
