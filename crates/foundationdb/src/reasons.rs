@@ -22,6 +22,8 @@ reasons! {
     NOT_LEADING = "NotLeading",
     /// A field can't be carried out as it was written.
     INVALID_SPEC = "InvalidSpec",
+    /// Another protocol was asked for.
+    VERSION_CHANGE_HELD = "VersionChangeHeld",
     /// Pods of the cluster were made by another operator.
     MADE_BY_ANOTHER_OPERATOR = "MadeByAnotherOperator",
     /// The last attempt at something failed.

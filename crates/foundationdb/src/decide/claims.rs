@@ -41,7 +41,7 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, claim: &Cl
         draft.steps.push(Step::adds(Adds::ClaimOwner { name: name.to_owned(), owner }, guard, why));
         return;
     }
-    let wanted = objects::claim_size(desired, draft.status.groups[id].class);
+    let wanted = objects::claim_size(desired, draft.status.groups[id].class).0;
     let Some(size) = claim.size.clone() else { return };
     if quantity::is_less(&wanted, &size) {
         let sentence = format!("the volume of {id} can't shrink; Kubernetes offers no way");

@@ -50,7 +50,7 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
         if claim.asked_for.as_ref().is_some_and(|asked| *asked != objects::claim_asked_for(desired, group.class)) {
             return Some("its volume is asked to be another");
         }
-        let wanted = objects::claim_size(desired, group.class);
+        let wanted = objects::claim_size(desired, group.class).0;
         let grows = claim.size.as_deref().is_some_and(|size| quantity::is_less(size, &wanted));
         if grows && claim.may_grow == Some(false) {
             return Some("its volume is to grow, and its storage class does not let it");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{config_map_name, metadata, monitor_configuration};
+use crate::monitor::MonitorConfiguration;
 use crate::{Desired, ProcessClass};
 
 pub(super) const CLUSTER_FILE: &str = "cluster-file";
@@ -26,10 +27,14 @@ pub fn config_map(desired: &Desired, connection: Option<&str>, classes: impl Int
     let asked = desired.counts.iter().filter(|(_, count)| **count > 0).map(|(class, _)| *class);
     let classes: BTreeSet<ProcessClass> = asked.chain(classes).collect();
     for class in classes {
-        let document = serde_json::json!(monitor_configuration(desired, class, connection));
-        data.insert(monitor_key(class), document.to_string());
+        data.insert(monitor_key(class), monitor_text(&monitor_configuration(desired, class, connection)));
     }
     ConfigMap { metadata, data: Some(data), binary_data: theirs.binary_data, immutable: None }
+}
+
+/// The monitor's document as it is written into the ConfigMap; the monitor repeats exactly these bytes when it follows them.
+pub fn monitor_text(configuration: &MonitorConfiguration) -> String {
+    serde_json::json!(configuration).to_string()
 }
 
 /// Whether a key of the ConfigMap is ours to write.

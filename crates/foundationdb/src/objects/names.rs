@@ -1,5 +1,6 @@
 //! Names.
 
+use super::port;
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
 /// The pod of a process group: the cluster's name, the class and the number, without the group's prefix.
@@ -21,4 +22,10 @@ pub fn config_map_name(desired: &Desired) -> String {
 /// The name a pod has in DNS, by the headless service.
 pub fn dns_name(desired: &Desired, pod: &str) -> String {
     format!("{pod}.{}.{}.svc.{}", desired.name, desired.namespace, desired.routing.dns_domain)
+}
+
+/// Where the process of this number listens on a host, as connection strings write it.
+pub fn address(desired: &Desired, host: &str, process: i32) -> String {
+    let (port, tls) = (port(process, desired.routing.tls), if desired.routing.tls { ":tls" } else { "" });
+    if host.contains(':') { format!("[{host}]:{port}{tls}") } else { format!("{host}:{port}{tls}") }
 }
