@@ -128,12 +128,14 @@ async fn it_runs_under_exactly_the_rules_it_ships_with() {
     let case = ControlPlane::shared().case("exact_rules").await.unwrap();
     case.install_crds().unwrap();
     let rules: Value = serde_saphyr::from_str(include_str!("../../charts/quorate/files/rules.yaml")).unwrap();
+    let role = format!("quorate-{}", case.namespace);
     for object in [
         serde_json::json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "quorate"}}),
-        serde_json::json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "quorate"}, "rules": rules}),
+        // Nodes and storage classes have no namespace, so a Role would not do.
+        serde_json::json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": role}, "rules": rules}),
         serde_json::json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "quorate"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "quorate"},
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": role},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"kind": "ServiceAccount", "name": "quorate", "namespace": case.namespace}],
         }),
     ] {

@@ -6,12 +6,15 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use quorate_api::conditions::{AVAILABLE, DEPRECATED_FIELDS, FIELDS_WITHOUT_EFFECT, HELD, PROGRESSING};
 use quorate_api::foundationdb::{
-    ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, ProcessGroupCondition,
-    ProcessGroupStatus, QuorateStatus,
+    BucketStatus, ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry,
+    ProcessGroupCondition, ProcessGroupStatus, QuorateStatus,
 };
 use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
 use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
+use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
+
+use super::configuration;
 
 /// What an object's status recorded.
 pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
@@ -24,6 +27,9 @@ pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
         last_number: quorate.last_process_group_number.unwrap_or(0).max(highest),
         epoch: Epoch(quorate.epoch.unwrap_or(0)),
         reconciled: status.generations.as_ref().and_then(|generations| generations.reconciled),
+        connection: status.connection_string.clone().filter(|connection| !connection.is_empty()),
+        configured: status.configured == Some(true),
+        running_version: status.running_version.clone().filter(|version| !version.is_empty()),
         groups,
     }
 }
@@ -81,6 +87,11 @@ pub(crate) fn shown_status(
         healthy,
         full_replication,
         running_version,
+        connection,
+        configured,
+        configuration,
+        data_movement_priority,
+        buckets,
     } = &decision.status;
     shown.observed_generation = Some(*observed_generation);
     shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
@@ -89,9 +100,20 @@ pub(crate) fn shown_status(
     shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).chain(unknown).collect());
     shown.desired_process_groups = i32::try_from(*desired_groups).ok();
     shown.reconciled_process_groups = i32::try_from(*reconciled_groups).ok();
-    let health = shown.health.unwrap_or_default();
-    shown.health =
-        Some(ClusterHealth { available: *available, healthy: *healthy, full_replication: *full_replication, ..health });
+    shown.health = Some(ClusterHealth {
+        available: *available,
+        healthy: *healthy,
+        full_replication: *full_replication,
+        data_movement_priority: data_movement_priority.and_then(|priority| i32::try_from(priority).ok()),
+    });
+    shown.database_configuration = configuration::shown(shown.database_configuration, configuration);
+    if connection.is_some() {
+        shown.connection_string.clone_from(connection);
+    }
+    if *configured {
+        // It never goes back.
+        shown.configured = Some(true);
+    }
     if running_version.is_some() {
         shown.running_version.clone_from(running_version);
     }
@@ -101,6 +123,7 @@ pub(crate) fn shown_status(
         journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
             .filter(|entries: &Vec<_>| !entries.is_empty()),
         holds: Some(decision.holds.iter().map(shown_hold).collect()).filter(|holds: &Vec<_>| !holds.is_empty()),
+        buckets: Some(buckets.iter().map(shown_bucket).collect()).filter(|buckets: &Vec<_>| !buckets.is_empty()),
     });
     shown.conditions = Some(conditions(before, decision, desired, now));
     shown
@@ -116,8 +139,8 @@ fn shown_group(id: &ProcessGroupId, group: &ProcessGroup) -> ProcessGroupStatus 
         process_group_id: Some(id.to_string()),
         process_class: Some(class.name().to_owned()),
         addresses: (!addresses.is_empty()).then(|| addresses.clone()),
-        removal_timestamp: removal.map(Time),
-        exclusion_timestamp: exclusion.map(Time),
+        removal_timestamp: removal.map(|since| Time(whole_seconds(since))),
+        exclusion_timestamp: exclusion.map(|since| Time(whole_seconds(since))),
         exclusion_skipped: exclusion_skipped.then_some(true),
         process_group_conditions: (!conditions.is_empty()).then(|| conditions.iter().map(condition).collect()),
         fault_domain: fault_domain.clone(),
@@ -139,6 +162,12 @@ fn shown_hold(hold: &Hold) -> HoldStatus {
         since: hold.since.map(|since| Time(whole_seconds(since))),
         released_by: hold.released_by.clone(),
     }
+}
+
+fn shown_bucket(bucket: &Shown) -> BucketStatus {
+    let Shown { bucket, used, limit, held_by } = bucket.clone();
+    let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    BucketStatus { bucket, used: number(used), limit: number(limit), held_by }
 }
 
 /// Kubernetes keeps whole seconds; anything finer would differ from what is read back, for ever.

@@ -1,14 +1,20 @@
 //! Everything that is watched, converted once, and found by cluster. An event converts the one object that changed.
 
+mod objects;
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::{ClaimFacts, PodFacts};
+use quorate_foundationdb::{KubeFacts, NodeFacts};
 use quorate_quorum::{Notice, Severity};
 use serde::Serialize;
+
+pub(crate) use objects::{Facts, Known};
+use places::{Nodes, StorageClasses};
 
 /// A cluster, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -32,10 +38,24 @@ pub(crate) enum Kind {
     Clusters,
     Pods,
     Claims,
+    Services,
+    ConfigMaps,
+    Budgets,
+    Nodes,
+    StorageClasses,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Clusters, Self::Pods, Self::Claims];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Clusters,
+        Self::Pods,
+        Self::Claims,
+        Self::Services,
+        Self::ConfigMaps,
+        Self::Budgets,
+        Self::Nodes,
+        Self::StorageClasses,
+    ];
 }
 
 /// A change that a watch delivered.
@@ -46,8 +66,11 @@ pub(crate) enum Change {
     /// The list is complete.
     ListEnds(Kind),
     Cluster(ClusterKey, Box<ClusterObject>),
-    Pod(ObjectKey, Option<ClusterKey>, Option<Box<PodFacts>>),
-    Claim(ObjectKey, Option<ClusterKey>, Option<Box<ClaimFacts>>),
+    /// An object that belongs to a cluster. Without facts it is gone; without an owner it is none of ours.
+    Object(Kind, ObjectKey, Option<ClusterKey>, Option<Box<Facts>>),
+    Node(String, Option<Box<NodeFacts>>),
+    /// Whether a storage class lets volumes grow.
+    StorageClass(String, Option<bool>),
 }
 
 /// A cluster object as it was delivered.
@@ -77,20 +100,14 @@ impl Unreadable {
 /// A namespaced object, by its name.
 pub(crate) type ObjectKey = (String, String);
 
-/// What is known of one cluster.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) object: Option<Arc<FoundationDBCluster>>,
-    pub(crate) pods: BTreeMap<String, PodFacts>,
-    pub(crate) claims: BTreeMap<String, ClaimFacts>,
-}
-
 /// Everything that is known.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     clusters: BTreeMap<ClusterKey, Known>,
     unreadable: BTreeMap<ClusterKey, Unreadable>,
     owners: BTreeMap<(Kind, ObjectKey), ClusterKey>,
+    nodes: Nodes,
+    storage_classes: StorageClasses,
     /// While a list is under way: what was there before and has not come again.
     not_yet_listed: BTreeMap<Kind, BTreeSet<ObjectKey>>,
     synced: BTreeSet<Kind>,
@@ -122,13 +139,17 @@ impl Index {
                 }
                 BTreeSet::from([key])
             }
-            Change::Pod(object, owner, facts) => {
-                self.listed(Kind::Pods, &object);
-                self.put(Kind::Pods, object, owner, facts, |known| &mut known.pods)
+            Change::Object(kind, object, owner, facts) => {
+                self.listed(kind, &object);
+                self.put(kind, object, owner, facts)
             }
-            Change::Claim(object, owner, facts) => {
-                self.listed(Kind::Claims, &object);
-                self.put(Kind::Claims, object, owner, facts, |known| &mut known.claims)
+            Change::Node(name, facts) => {
+                self.listed(Kind::Nodes, &cluster_wide(&name));
+                self.nodes.put(&name, facts.map(|facts| *facts))
+            }
+            Change::StorageClass(name, grows) => {
+                self.listed(Kind::StorageClasses, &cluster_wide(&name));
+                self.put_storage_class(&name, grows)
             }
         }
     }
@@ -151,27 +172,76 @@ impl Index {
         self.clusters.iter().filter(|(_, known)| known.object.is_some()).map(|(key, _)| key)
     }
 
-    fn put<T>(
+    /// A cluster as a decision sees it: with the nodes its pods are on, and what their storage classes allow. What the status recorded
+    /// and what failed is for the round to add.
+    pub(crate) fn facts(&self, known: &Known, object: &FoundationDBCluster) -> KubeFacts {
+        let owner = object.metadata.uid.as_ref();
+        let mut claims = known.claims.clone();
+        for claim in claims.values_mut() {
+            claim.may_grow = claim.storage_class.as_ref().and_then(|class| self.storage_classes.get(class)).copied();
+        }
+        let nodes = known.pods.values().filter_map(|pod| pod.node.as_ref());
+        KubeFacts {
+            pods: known.pods.clone(),
+            claims,
+            services: known.services.clone(),
+            // By owner, not by name: somebody else's of the same name is met, and said, when ours is made.
+            config_map: known.config_maps.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
+            disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
+            nodes: nodes.filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
+            ..KubeFacts::default()
+        }
+    }
+
+    fn put(
         &mut self,
         kind: Kind,
         (namespace, name): ObjectKey,
         owner: Option<ClusterKey>,
-        facts: Option<Box<T>>,
-        place: impl Fn(&mut Known) -> &mut BTreeMap<String, T>,
+        facts: Option<Box<Facts>>,
     ) -> BTreeSet<ClusterKey> {
         let object = (namespace, name.clone());
         let before = match (&owner, &facts) {
             (Some(owner), Some(_)) => self.owners.insert((kind, object), owner.clone()),
             _ => self.owners.remove(&(kind, object)),
         };
-        let left = before.as_ref().filter(|before| facts.is_none() || Some(*before) != owner.as_ref());
-        if let Some(known) = left.and_then(|left| self.clusters.get_mut(left)) {
-            place(known).remove(&name);
+        if let Some(before) = &before
+            && let Some(known) = self.clusters.get_mut(before)
+        {
+            if kind == Kind::Pods
+                && let Some(node) = known.pods.get(&name).and_then(|pod| pod.node.as_ref())
+            {
+                self.nodes.leaves(before, node);
+            }
+            if facts.is_none() || owner.as_ref() != Some(before) {
+                known.drop(kind, &name);
+            }
         }
         if let (Some(owner), Some(facts)) = (&owner, facts) {
-            place(self.clusters.entry(owner.clone()).or_default()).insert(name, *facts);
+            if let Facts::Pod(pod) = facts.as_ref()
+                && let Some(node) = &pod.node
+            {
+                self.nodes.enters(owner, node);
+            }
+            let matters = self.clusters.entry(owner.clone()).or_default().keep(name, *facts);
+            if !matters && before.as_ref() == Some(owner) {
+                return BTreeSet::new();
+            }
         }
         before.into_iter().chain(owner).collect()
+    }
+
+    /// Storage classes hardly ever change, so whom it concerns is looked for only then.
+    fn put_storage_class(&mut self, name: &str, grows: Option<bool>) -> BTreeSet<ClusterKey> {
+        if self.storage_classes.get(name) == grows.as_ref() {
+            return BTreeSet::new();
+        }
+        match grows {
+            Some(grows) => drop(self.storage_classes.insert(name.to_owned(), grows)),
+            None => drop(self.storage_classes.remove(name)),
+        }
+        let uses = |known: &Known| known.claims.values().any(|claim| claim.storage_class.as_deref() == Some(name));
+        self.clusters.iter().filter(|(_, known)| uses(known)).map(|(key, _)| key.clone()).collect()
     }
 
     fn present(&self, kind: Kind) -> BTreeSet<ObjectKey> {
@@ -180,7 +250,9 @@ impl Index {
                 let there = self.clusters().chain(self.unreadable.keys());
                 there.map(|key| (key.namespace.clone(), key.name.clone())).collect()
             }
-            Kind::Pods | Kind::Claims => {
+            Kind::Nodes => self.nodes.names().map(|name| cluster_wide(name)).collect(),
+            Kind::StorageClasses => self.storage_classes.keys().map(|name| cluster_wide(name)).collect(),
+            Kind::Pods | Kind::Claims | Kind::Services | Kind::ConfigMaps | Kind::Budgets => {
                 self.owners.keys().filter(|(of, _)| *of == kind).map(|(_, object)| object.clone()).collect()
             }
         }
@@ -198,63 +270,19 @@ impl Index {
                 let key = ClusterKey { namespace: object.0.clone(), name: object.1.clone() };
                 self.apply(Change::Cluster(key, Box::new(ClusterObject::Gone)))
             }
-            Kind::Pods => self.apply(Change::Pod(object.clone(), None, None)),
-            Kind::Claims => self.apply(Change::Claim(object.clone(), None, None)),
+            Kind::Nodes => self.apply(Change::Node(object.1.clone(), None)),
+            Kind::StorageClasses => self.apply(Change::StorageClass(object.1.clone(), None)),
+            Kind::Pods | Kind::Claims | Kind::Services | Kind::ConfigMaps | Kind::Budgets => {
+                self.apply(Change::Object(kind, object.clone(), None, None))
+            }
         }
     }
+}
+
+/// An object without a namespace, by its name.
+fn cluster_wide(name: &str) -> ObjectKey {
+    (String::new(), name.to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(name: &str) -> ClusterKey {
-        ClusterKey { namespace: "ns".into(), name: name.into() }
-    }
-
-    fn claim(name: &str, owner: Option<&str>, there: bool) -> Change {
-        let facts = ClaimFacts { uid: name.into(), resource_version: "1".into(), group: None, deleted_since: None };
-        Change::Claim(("ns".into(), name.into()), owner.map(key), there.then(|| Box::new(facts)))
-    }
-
-    #[test]
-    fn an_object_is_found_under_its_cluster_until_it_is_gone() {
-        let mut index = Index::default();
-        assert_eq!(index.apply(claim("c1", Some("a"), true)), BTreeSet::from([key("a")]));
-        assert_eq!(index.get(&key("a")).unwrap().claims.len(), 1);
-        // A deletion may come without labels; who it belonged to is remembered.
-        assert_eq!(index.apply(claim("c1", None, false)), BTreeSet::from([key("a")]));
-        assert!(index.get(&key("a")).unwrap().claims.is_empty());
-    }
-
-    #[test]
-    fn an_object_that_changes_hands_concerns_both() {
-        let mut index = Index::default();
-        index.apply(claim("c1", Some("a"), true));
-        assert_eq!(index.apply(claim("c1", Some("b"), true)), BTreeSet::from([key("a"), key("b")]));
-        assert!(index.get(&key("a")).unwrap().claims.is_empty());
-        assert_eq!(index.get(&key("b")).unwrap().claims.len(), 1);
-    }
-
-    #[test]
-    fn what_a_new_list_does_not_have_is_gone() {
-        let mut index = Index::default();
-        for change in [Change::ListBegins(Kind::Claims), claim("c1", Some("a"), true), claim("c2", Some("a"), true)] {
-            index.apply(change);
-        }
-        index.apply(Change::ListEnds(Kind::Claims));
-        index.apply(Change::ListBegins(Kind::Claims));
-        index.apply(claim("c2", Some("a"), true));
-        assert_eq!(index.get(&key("a")).unwrap().claims.len(), 2, "a list that is under way says nothing yet");
-        assert_eq!(index.apply(Change::ListEnds(Kind::Claims)), BTreeSet::from([key("a")]));
-        assert_eq!(index.get(&key("a")).unwrap().claims.keys().collect::<Vec<_>>(), ["c2"]);
-    }
-
-    #[test]
-    fn nothing_is_synced_before_its_first_list() {
-        let mut index = Index::default();
-        assert_eq!(index.pending(), Kind::ALL);
-        index.apply(Change::ListEnds(Kind::Pods));
-        assert_eq!(index.pending(), [Kind::Clusters, Kind::Claims]);
-    }
-}
+mod tests;
