@@ -82,6 +82,7 @@ fn with_claim(mut desired: Desired, claim: Value) -> Desired {
 }
 
 /// What a test says is what the file says.
+#[expect(clippy::disallowed_methods, reason = "the rules do no I/O, their tests compare with files")]
 fn assert_written(name: &str, object: &impl Serialize) {
     let text = serde_json::to_string_pretty(object).unwrap() + "\n";
     let file = format!("{}/tests/objects/{name}.json", env!("CARGO_MANIFEST_DIR"));

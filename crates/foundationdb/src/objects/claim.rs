@@ -33,7 +33,7 @@ pub fn claim(desired: &Desired, class: ProcessClass, group: &ProcessGroupId) -> 
 pub fn claim_size(desired: &Desired, class: ProcessClass) -> Quantity {
     let spec = template(desired, class).and_then(|template| template.spec.as_ref());
     let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
-    let asked = requests.and_then(|requests| requests.get(SIZE)).filter(|size| size.0.trim_matches(['0', '.']) != "");
+    let asked = requests.and_then(|requests| requests.get(SIZE)).filter(|size| !size.0.trim_matches(['0', '.']).is_empty());
     asked.cloned().unwrap_or_else(|| Quantity(DEFAULT_SIZE.to_owned()))
 }
 
