@@ -51,7 +51,9 @@ mod tests {
 
     #[test]
     fn every_class_has_a_bucket() {
-        let of = |bucket| ProcessClass::ALL.iter().filter(|class| Bucket::of(**class) == bucket).map(|class| class.name()).collect::<Vec<_>>();
+        let of = |bucket| {
+            ProcessClass::ALL.iter().filter(|class| Bucket::of(**class) == bucket).map(|class| class.name()).collect::<Vec<_>>()
+        };
         assert_eq!(of(Bucket::Storage), ["storage"]);
         assert_eq!(of(Bucket::Log), ["coordinator", "log", "transaction"]);
         assert_eq!(of(Bucket::Stateless).len(), ProcessClass::ALL.len() - 4);

@@ -218,8 +218,14 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     if let Some(running) = seen.kube.recorded.running_version.as_ref().and_then(|version| version.parse::<crate::Version>().ok())
         && !running.speaks_with(seen.desired.version)
     {
-        let sentence = format!("{running} runs, and {} speaks another protocol; changing to it is not offered yet", seen.desired.version);
-        let hold = Hold::new(reasons::VERSION_CHANGE_HELD, name, sentence, format!("asking for a version {}.{}", running.major, running.minor));
+        let sentence =
+            format!("{running} runs, and {} speaks another protocol; changing to it is not offered yet", seen.desired.version);
+        let hold = Hold::new(
+            reasons::VERSION_CHANGE_HELD,
+            name,
+            sentence,
+            format!("asking for a version {}.{}", running.major, running.minor),
+        );
         return vec![hold.compared(&running, &seen.desired.version)];
     }
     let problem = |problem: &crate::FieldProblem| {

@@ -27,7 +27,9 @@ impl ProcessGroupId {
     /// Whether it is named as a group of this prefix and class is.
     pub fn has_prefix(&self, prefix: Option<&str>, class: ProcessClass) -> bool {
         let Some((stem, _)) = self.0.rsplit_once('-') else { return false };
-        prefix.map_or(stem == class.name(), |prefix| stem.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')) == Some(class.name()))
+        prefix.map_or(stem == class.name(), |prefix| {
+            stem.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')) == Some(class.name())
+        })
     }
 
     /// Its number, from the end of the name.

@@ -64,7 +64,8 @@ pub fn is_replicated(report: &DatabaseReport) -> bool {
 
 /// What stands in the way of taking a whole zone down for a while, in the order in which it matters.
 pub fn missing_for_a_disruption(report: &DatabaseReport, mode: RedundancyMode, lost_zones: &BTreeSet<String>) -> Option<String> {
-    let copies = Copies::named(report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref()), mode);
+    let copies =
+        Copies::named(report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref()), mode);
     if !report.is_whole() {
         return Some("the database's report is not whole".to_owned());
     }

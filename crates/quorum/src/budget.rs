@@ -148,7 +148,11 @@ mod tests {
 
     #[test]
     fn one_recovery_at_a_time_and_not_too_soon() {
-        let calm = |seconds: Option<i64>, generations| Calm { since: seconds.map(SignedDuration::from_secs), generations, most_generations: 10 };
+        let calm = |seconds: Option<i64>, generations| Calm {
+            since: seconds.map(SignedDuration::from_secs),
+            generations,
+            most_generations: 10,
+        };
         let spacing = SignedDuration::from_secs(120);
         let mut budget = Budget::of_zones(1, []);
         for restless in [calm(None, Some(1)), calm(Some(119), Some(1))] {

@@ -70,7 +70,8 @@ fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
     let candidate = |(id, group): (&ProcessGroupId, &crate::ProcessGroup)| {
         let priority = desired.coordinator_priority(group.class).filter(|_| group.removal.is_none())?;
         let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
-        let runs = pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
+        let runs =
+            pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
         let zone = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
         Some(Candidate { id: id.clone(), priority, domains: vec![zone] })
     };

@@ -15,7 +15,9 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .status
         .groups
         .iter()
-        .filter(|(id, group)| group.conditions.contains_key(&GroupCondition::IncorrectCommandLine) && takes_part(draft, id, group))
+        .filter(|(id, group)| {
+            group.conditions.contains_key(&GroupCondition::IncorrectCommandLine) && takes_part(draft, id, group)
+        })
         .map(|(id, _)| id.clone())
         .collect();
     if wrong.is_empty() {
@@ -38,7 +40,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let uid = draft.report.and_then(|report| report.generation).map_or_else(String::new, |generation| generation.to_string());
     let entry = JournalEntry { what: JOURNAL.to_owned(), uid, zone: String::new(), since: draft.seen.now };
     draft.status.journal.begin(JOURNAL, entry);
-    let guard = Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
+    let guard =
+        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Kill(addresses), permit, guard, what));
 }
 
@@ -65,21 +68,42 @@ fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(String, Stri
         let missing = group.conditions.get(&GroupCondition::MissingProcesses);
         unsynced && missing.is_none_or(|since| draft.seen.now.duration_since(*since) < patience)
     };
-    let unsynced: Vec<&str> =
-        draft.status.groups.iter().filter(|(id, group)| takes_part(draft, id, group) && waits(group)).map(|(id, _)| id.0.as_str()).collect();
+    let unsynced: Vec<&str> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(id, group)| takes_part(draft, id, group) && waits(group))
+        .map(|(id, _)| id.0.as_str())
+        .collect();
     if !Gate::ConfigurationEverywhere.passes(unsynced.is_empty()) {
-        let obstacle = format!("{} of {} monitors have not seen the new configuration, such as {}", unsynced.len(), draft.status.groups.len(), unsynced[0]);
+        let obstacle = format!(
+            "{} of {} monitors have not seen the new configuration, such as {}",
+            unsynced.len(),
+            draft.status.groups.len(),
+            unsynced[0]
+        );
         return Some((obstacle, "the kubelets bringing the ConfigMap to the pods, which takes up to a minute".to_owned()));
     }
-    let other_pods = wrong.iter().filter(|id| draft.status.groups[*id].conditions.contains_key(&GroupCondition::IncorrectPodSpec)).count();
+    let other_pods =
+        wrong.iter().filter(|id| draft.status.groups[*id].conditions.contains_key(&GroupCondition::IncorrectPodSpec)).count();
     if other_pods > 0 {
-        return Some((format!("{other_pods} of their pods are to be made again first"), "those pods being made again".to_owned()));
+        return Some((
+            format!("{other_pods} of their pods are to be made again first"),
+            "those pods being made again".to_owned(),
+        ));
     }
     if report.can_clean_bounce == Some(false) {
-        return Some(("the database says that not all of them would come back".to_owned(), "the database saying otherwise".to_owned()));
+        return Some((
+            "the database says that not all of them would come back".to_owned(),
+            "the database saying otherwise".to_owned(),
+        ));
     }
     let needed = automation.uptime_before_bounce.as_secs_f64();
-    let young = wrong.iter().flat_map(|id| draft.members.of(id, &draft.status.groups[id])).filter(|server| server.process.uptime.is_none_or(|uptime| uptime < needed)).count();
+    let young = wrong
+        .iter()
+        .flat_map(|id| draft.members.of(id, &draft.status.groups[id]))
+        .filter(|server| server.process.uptime.is_none_or(|uptime| uptime < needed))
+        .count();
     (!Gate::UptimeBeforeRestart.passes(young == 0))
         .then(|| (format!("some of their servers run for less than {needed} s"), format!("all of them running for {needed} s")))
 }

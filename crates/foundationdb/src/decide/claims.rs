@@ -53,7 +53,8 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, claim: &Cl
     } else if quantity::is_less(&size, &wanted) && claim.may_grow.is_none() {
         let class = claim.storage_class.as_deref().unwrap_or("(none)");
         let sentence = format!("the volume of {id} is to grow, but nobody knows whether it can");
-        let hold = Hold::new(reasons::STORAGE_CLASS_UNKNOWN, id.to_string(), sentence, format!("the storage class {class} existing"));
+        let hold =
+            Hold::new(reasons::STORAGE_CLASS_UNKNOWN, id.to_string(), sentence, format!("the storage class {class} existing"));
         draft.holds.push(hold.compared(size, wanted));
     }
 }

@@ -60,7 +60,8 @@ fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     let unsynced = pod.is_some_and(|pod| {
         group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
     });
-    let terminating = pod.is_some_and(|pod| pod.deleted_since.is_some()) || claim.is_some_and(|claim| claim.deleted_since.is_some());
+    let terminating =
+        pod.is_some_and(|pod| pod.deleted_since.is_some()) || claim.is_some_and(|claim| claim.deleted_since.is_some());
     let holds = [
         (GroupCondition::MissingPod, pod.is_none()),
         (GroupCondition::MissingPvc, class.is_stateful() && claim.is_none()),
@@ -117,7 +118,8 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     let servers = members.of(id, group);
     let wanted = seen.desired.servers_per_pod(group.class) as usize;
     group.note(GroupCondition::MissingProcesses, servers.len() < wanted.max(1), now);
-    let complains = |server: &Server<'_>| server.process.messages.iter().any(|message| message == "io_error" || message == "io_timeout");
+    let complains =
+        |server: &Server<'_>| server.process.messages.iter().any(|message| message == "io_error" || message == "io_timeout");
     group.note(GroupCondition::ProcessHasIoError, servers.iter().any(complains), now);
     let excluded = servers.iter().any(|server| server.process.excluded == Some(true));
     group.note(GroupCondition::ProcessIsMarkedAsExcluded, group.removal.is_none() && excluded && report.is_whole(), now);

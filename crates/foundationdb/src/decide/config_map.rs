@@ -18,7 +18,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !Gate::OnlyOurPods.passes(existing.owner.as_deref() == Some(&desired.uid)) {
         let name = objects::config_map_name(desired);
         let sentence = format!("the ConfigMap {name} belongs to somebody else, so it is not changed and no server starts");
-        draft.holds.push(Hold::new(reasons::CONFIG_MAP_NOT_OURS, &name, sentence, "the other ConfigMap being renamed or deleted"));
+        draft.holds.push(Hold::new(
+            reasons::CONFIG_MAP_NOT_OURS,
+            &name,
+            sentence,
+            "the other ConfigMap being renamed or deleted",
+        ));
         return;
     }
     let data = wanted.data.get_or_insert_default();
@@ -27,11 +32,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     };
     let labels = wanted.metadata.labels.get_or_insert_default();
     let annotations = wanted.metadata.annotations.get_or_insert_default();
-    let outdated: Vec<&str> = data.iter().filter(|(key, value)| existing.data.get(*key) != Some(*value)).map(|(key, _)| key.as_str()).collect();
+    let outdated: Vec<&str> =
+        data.iter().filter(|(key, value)| existing.data.get(*key) != Some(*value)).map(|(key, _)| key.as_str()).collect();
     if outdated.is_empty() && !differs(labels, &existing.labels) && !differs(annotations, &existing.annotations) {
         return;
     }
-    let why = format!("the ConfigMap says otherwise in {}", if outdated.is_empty() { "its labels".to_owned() } else { outdated.join(", ") });
+    let why = format!(
+        "the ConfigMap says otherwise in {}",
+        if outdated.is_empty() { "its labels".to_owned() } else { outdated.join(", ") }
+    );
     for (wanted, is) in [(data, &existing.data), (labels, &existing.labels), (annotations, &existing.annotations)] {
         for (key, value) in is {
             wanted.entry(key.clone()).or_insert_with(|| value.clone());

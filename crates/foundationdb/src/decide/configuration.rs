@@ -81,7 +81,9 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, Strin
         return Some((obstacle, "processes in more zones".to_owned()));
     }
     if asked.spans_halls() {
-        let halls = report.processes.values().filter_map(|process| if asked.name() == "three_data_hall" { process.hall.as_deref() } else { process.datacenter.as_deref() });
+        let halls = report.processes.values().filter_map(|process| {
+            if asked.name() == "three_data_hall" { process.hall.as_deref() } else { process.datacenter.as_deref() }
+        });
         let halls: BTreeSet<&str> = halls.collect();
         if halls.len() != 3 {
             let obstacle = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());

@@ -28,7 +28,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let dead: Vec<&str> = report.coordinators.iter().filter(|one| !one.reachable).map(|one| one.address.as_str()).collect();
     let all = report.coordinators.len();
     if all > 0 && all - dead.len() < majority(all) {
-        let sentence = format!("the majority of the coordinators is lost: {} do not answer; nothing is changed, for it could only get worse", dead.join(", "));
+        let sentence = format!(
+            "the majority of the coordinators is lost: {} do not answer; nothing is changed, for it could only get worse",
+            dead.join(", ")
+        );
         let released_by = "their pods coming back with their volumes; never delete those volumes";
         let hold = Hold::new(reasons::COORDINATORS_LOST, &draft.seen.desired.name, sentence, released_by);
         draft.holds.push(hold.compared(format!("{} of {all} answer", all - dead.len()), format!("at least {}", majority(all))));
@@ -45,8 +48,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let due = since + draft.seen.desired.automation.timers.recovery_before_missing_coordinator;
         if due > draft.seen.now {
             draft.wake.at(due);
-            let sentence = format!("the coordinator of {id} does not answer; it is given time to come back before another takes its place");
-            draft.holds.push(Hold::new(reasons::COORDINATORS_HELD, id.to_string(), sentence, format!("its return, or {due}")).since(since));
+            let sentence =
+                format!("the coordinator of {id} does not answer; it is given time to come back before another takes its place");
+            draft.holds.push(
+                Hold::new(reasons::COORDINATORS_HELD, id.to_string(), sentence, format!("its return, or {due}")).since(since),
+            );
             return;
         }
     }
@@ -103,7 +109,8 @@ impl<'a> Standing<'a> {
     }
 
     fn wrong(&self, draft: &Draft<'_>) -> Option<Wrong> {
-        let missing: Vec<String> = self.now.iter().filter(|(one, _)| !one.reachable).map(|(one, _)| one.address.clone()).collect();
+        let missing: Vec<String> =
+            self.now.iter().filter(|(one, _)| !one.reachable).map(|(one, _)| one.address.clone()).collect();
         if !missing.is_empty() {
             return Some(Wrong::Missing(missing));
         }
@@ -156,7 +163,9 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
     let desired = &draft.seen.desired;
     let timers = desired.automation.timers;
     let (why, spacing) = match wrong {
-        Wrong::Missing(addresses) => (format!("{} does not answer", addresses.join(", ")), timers.recovery_before_missing_coordinator),
+        Wrong::Missing(addresses) => {
+            (format!("{} does not answer", addresses.join(", ")), timers.recovery_before_missing_coordinator)
+        }
         Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
     };
     let wanted = desired.coordinator_count();
@@ -168,7 +177,8 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
     let chosen = spread(&candidates, wanted, &[1]);
     if chosen.len() < wanted {
         let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
-        let hold = Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, "processes of eligible classes in more zones");
+        let hold =
+            Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, "processes of eligible classes in more zones");
         draft.holds.push(hold.compared(format!("{} zones", chosen.len()), wanted));
         return;
     }
@@ -177,7 +187,11 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
     if addresses.len() == report.coordinators.len() && addresses.iter().all(same) {
         return;
     }
-    let Some(permit) = draft.recover(&desired.name, &format!("the coordinators change ({why})"), spacing, reasons::COORDINATORS_HELD) else { return };
+    let Some(permit) =
+        draft.recover(&desired.name, &format!("the coordinators change ({why})"), spacing, reasons::COORDINATORS_HELD)
+    else {
+        return;
+    };
     draft.notice(Severity::Normal, "ChangingCoordinators", format!("{why}; the coordinators become {}", addresses.join(", ")));
     let guard = Guard { database_generation: report.generation, ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Coordinators(addresses), permit, guard, why));

@@ -89,7 +89,9 @@ impl<'a> Draft<'a> {
             .status
             .groups
             .iter()
-            .filter(|(_, group)| group.removal.is_none() && group.conditions.iter().any(|(condition, since)| counts(*condition, *since)))
+            .filter(|(_, group)| {
+                group.removal.is_none() && group.conditions.iter().any(|(condition, since)| counts(*condition, *since))
+            })
             .map(|(id, _)| self.zone_of(id))
             .collect();
         let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones as usize);
@@ -129,12 +131,16 @@ impl<'a> Draft<'a> {
         let by_report = self.report.is_some_and(|report| {
             self.members.of(id, group).iter().any(|server| report.is_coordinator(server.address, server.process))
         });
-        by_report || self.coordinators.contains(&name) || group.addresses.iter().any(|address| self.coordinators.contains(address))
+        by_report
+            || self.coordinators.contains(&name)
+            || group.addresses.iter().any(|address| self.coordinators.contains(address))
     }
 
     /// Whether the zone of a process group is under maintenance.
     pub(super) fn is_under_maintenance(&self, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
-        self.report.and_then(|report| report.maintenance_zone.as_ref()).is_some_and(|zone| group.fault_domain.as_ref() == Some(zone))
+        self.report
+            .and_then(|report| report.maintenance_zone.as_ref())
+            .is_some_and(|zone| group.fault_domain.as_ref() == Some(zone))
             || self.members.of(id, group).iter().any(|server| server.process.under_maintenance)
     }
 
@@ -158,7 +164,10 @@ impl<'a> Draft<'a> {
                 if let Some(since) = since.filter(|since| *since < spacing) {
                     self.wake.at(self.seen.now + (spacing - since));
                 }
-                let generation = report.generation.map_or_else(|| "the last recovery".to_owned(), |generation| format!("the recovery to generation {generation}"));
+                let generation = report.generation.map_or_else(
+                    || "the last recovery".to_owned(),
+                    |generation| format!("the recovery to generation {generation}"),
+                );
                 let sentence = format!("{what} only {}", refusal.when(&generation));
                 self.holds.push(Hold::new(reason, about, sentence, refusal.released_by()));
                 None
@@ -179,7 +188,13 @@ impl<'a> Draft<'a> {
         let next = if at_rest { AT_REST } else { WHILE_UNDER_WAY };
         self.wake.at(self.seen.now + next);
         self.holds.sort_by(|a, b| (&a.about, a.reason).cmp(&(&b.about, b.reason)));
-        quorate_quorum::Decision { steps: self.steps, status: self.status, notices: self.notices, holds: self.holds, wake: self.wake }
+        quorate_quorum::Decision {
+            steps: self.steps,
+            status: self.status,
+            notices: self.notices,
+            holds: self.holds,
+            wake: self.wake,
+        }
     }
 }
 

@@ -29,7 +29,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         return hold(draft, &candidates, "the database's report is not whole", "a whole report");
     };
     if report.active_generations().is_none_or(|generations| generations > MOST_GENERATIONS) {
-        return hold(draft, &candidates, "the database has not come to rest after its last recoveries", "fewer generations of the log");
+        return hold(
+            draft,
+            &candidates,
+            "the database has not come to rest after its last recoveries",
+            "fewer generations of the log",
+        );
     }
     let (storage, others): (Vec<_>, Vec<_>) =
         candidates.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
@@ -73,8 +78,14 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
             *room = before;
             let waiting: Vec<&ProcessGroupId> = candidates.iter().filter(|other| *other != id).collect();
             if !waiting.is_empty() {
-                let sentence = format!("{} wait for {id}: the transaction system is excluded together, in one recovery", names(waiting));
-                draft.holds.push(Hold::new(reasons::EXCLUDED_TOGETHER, id.to_string(), sentence, format!("{id} having room to go")));
+                let sentence =
+                    format!("{} wait for {id}: the transaction system is excluded together, in one recovery", names(waiting));
+                draft.holds.push(Hold::new(
+                    reasons::EXCLUDED_TOGETHER,
+                    id.to_string(),
+                    sentence,
+                    format!("{id} having room to go"),
+                ));
             }
             draft.holds.push(*hold);
             return;
@@ -83,7 +94,12 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
     let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
     let permit = if serving {
         let what = format!("{} are excluded", names(&candidates));
-        draft.recover(&candidates[0].0, &what, draft.seen.desired.automation.timers.recovery_before_exclusion, reasons::EXCLUSION_HELD)
+        draft.recover(
+            &candidates[0].0,
+            &what,
+            draft.seen.desired.automation.timers.recovery_before_exclusion,
+            reasons::EXCLUSION_HELD,
+        )
     } else {
         Some(draft.budget.drain(&names(&candidates)))
     };
@@ -98,7 +114,8 @@ fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_qu
         return;
     }
     draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
-    let guard = Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
+    let guard =
+        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
 }
 
@@ -151,7 +168,8 @@ impl Room {
     fn of(draft: &Draft<'_>, report: &DatabaseReport) -> Self {
         let desired = &draft.seen.desired;
         let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
-        let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
+        let mut room =
+            Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
         for (class, count) in &desired.counts {
             room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
         }
@@ -177,16 +195,26 @@ impl Room {
         let servers = draft.members.of(id, group);
         if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
             let sentence = format!("{id} is a coordinator; another one takes its place first");
-            return Err(Box::new(Hold::new(reasons::COORDINATOR_GOES_FIRST, id.to_string(), sentence, "the coordinators having changed")));
+            return Err(Box::new(Hold::new(
+                reasons::COORDINATOR_GOES_FIRST,
+                id.to_string(),
+                sentence,
+                "the coordinators having changed",
+            )));
         }
         let after = self.without(group.class, &servers);
         let (serving, wanted) = after.serving.get(&group.class).copied().unwrap_or_default();
         if !servers.is_empty() && !Gate::ExclusionHeadroom.passes(serving >= wanted) {
-            let sentence = format!("{id} is excluded once a successor serves: without it too few {} processes would", group.class);
-            let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {}", group.class));
+            let sentence =
+                format!("{id} is excluded once a successor serves: without it too few {} processes would", group.class);
+            let hold =
+                Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {}", group.class));
             return Err(Box::new(hold.compared(format!("{serving} would be left"), format!("at least {wanted}"))));
         }
-        if !servers.is_empty() && holds_copies(group.class) && let Some(hold) = after.too_few_zones(id, group.class) {
+        if !servers.is_empty()
+            && holds_copies(group.class)
+            && let Some(hold) = after.too_few_zones(id, group.class)
+        {
             return Err(Box::new(hold));
         }
         *self = after;
@@ -217,11 +245,23 @@ impl Room {
                 Kind::Log => self.copies.log,
                 Kind::LogCapable => self.copies.storage.max(self.copies.log),
             };
-            let left: BTreeSet<&str> =
-                self.zones.get(kind).into_iter().flatten().filter(|(_, count)| **count > 0).map(|(zone, _)| zone.as_str()).collect();
+            let left: BTreeSet<&str> = self
+                .zones
+                .get(kind)
+                .into_iter()
+                .flatten()
+                .filter(|(_, count)| **count > 0)
+                .map(|(zone, _)| zone.as_str())
+                .collect();
             if !Gate::ZonesForCopies.passes(left.len() >= needed as usize) {
-                let sentence = format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
-                let hold = Hold::new(reasons::TOO_FEW_ZONES, id.to_string(), sentence, format!("{} processes in more zones", kind.name()));
+                let sentence =
+                    format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
+                let hold = Hold::new(
+                    reasons::TOO_FEW_ZONES,
+                    id.to_string(),
+                    sentence,
+                    format!("{} processes in more zones", kind.name()),
+                );
                 return Some(hold.compared(format!("{} zones", left.len()), format!("at least {needed}")));
             }
         }

@@ -34,7 +34,9 @@ fn buckets(draft: &Draft<'_>) -> Buckets<Bucket> {
     let in_flight = draft.status.groups.iter().filter(|(_, group)| group.is_in_flight());
     let mut buckets = Buckets::new(limits, in_flight.map(|(id, group)| (Bucket::of(group.class), id.to_string())));
     if replacements.by_fault_domain {
-        buckets.count_domains(draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), group.fault_domain.clone()?))));
+        buckets.count_domains(
+            draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), group.fault_domain.clone()?))),
+        );
     }
     buckets
 }
@@ -47,7 +49,8 @@ fn failed(draft: &mut Draft<'_>) -> Vec<(Timestamp, ProcessGroupId, String)> {
     let mut next = Vec::new();
     for (id, group) in &draft.status.groups {
         let Some((condition, since)) = failing(draft, id, group) else { continue };
-        let wait = if condition == GroupCondition::NodeTaintReplacing { replacements.taint_replaced_after } else { replacements.after };
+        let wait =
+            if condition == GroupCondition::NodeTaintReplacing { replacements.taint_replaced_after } else { replacements.after };
         if since + wait <= now {
             due.push((since, id.clone(), format!("{} since {since}", condition.name())));
         } else {
@@ -73,14 +76,18 @@ fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Opti
         _ => desired.automation.replacements.after,
     };
     let failures = group.conditions.iter().filter(|(condition, _)| condition.is_failure());
-    failures.map(|(condition, since)| (*condition, *since)).min_by_key(|(condition, since)| (*since + wait(*condition), *condition))
+    failures
+        .map(|(condition, since)| (*condition, *since))
+        .min_by_key(|(condition, since)| (*since + wait(*condition), *condition))
 }
 
 /// Whether anything is replaced now at all.
 fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, String)]) -> bool {
     let desired = &draft.seen.desired;
     let (since, first, _) = &failed[0];
-    let hold = |sentence: String, released_by: &str| Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).since(*since);
+    let hold = |sentence: String, released_by: &str| {
+        Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).since(*since)
+    };
     let names = || failed.iter().map(|(_, id, _)| id.0.as_str()).collect::<Vec<_>>().join(", ");
     if !desired.automation.replacements.enabled || desired.buggify.empty_monitor_configuration {
         let sentence = format!("{} failed and would be replaced, but automatic replacement is off", names());

@@ -46,7 +46,12 @@ fn tell(draft: &mut Draft<'_>) {
         let state = report.recovery.as_ref().map_or("unknown", |recovery| recovery.name.as_str());
         let complaints = report.messages.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");
-        draft.holds.push(Hold::new(reasons::DATABASE_UNAVAILABLE, &draft.seen.desired.name, sentence, "the database being available"));
+        draft.holds.push(Hold::new(
+            reasons::DATABASE_UNAVAILABLE,
+            &draft.seen.desired.name,
+            sentence,
+            "the database being available",
+        ));
     }
     let silent: Vec<_> = draft
         .status

@@ -40,7 +40,9 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && replaces_pods(desired.automation.pod_update, group.class) {
+    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
+        && replaces_pods(desired.automation.pod_update, group.class)
+    {
         return Some("its pod is asked to be another");
     }
     let name = objects::pod_name(desired, group.class, id);
@@ -64,7 +66,9 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
 fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
     match strategy {
         PodUpdate::Replace => true,
-        PodUpdate::ReplaceTransactionSystem => class != ProcessClass::Storage && class != ProcessClass::Test && class != ProcessClass::Tester,
+        PodUpdate::ReplaceTransactionSystem => {
+            class != ProcessClass::Storage && class != ProcessClass::Test && class != ProcessClass::Tester
+        }
         PodUpdate::Delete => false,
     }
 }

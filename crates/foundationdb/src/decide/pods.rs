@@ -25,7 +25,12 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
     let address = draft.seen.kube.services.get(name).and_then(|service| service.address.as_deref());
     if desired.routing.service_per_pod && address.is_none() {
         let sentence = format!("pod {name} is made once its service has an address");
-        draft.holds.push(Hold::new(reasons::SERVICE_WITHOUT_ADDRESS, id.to_string(), sentence, "the service getting its address"));
+        draft.holds.push(Hold::new(
+            reasons::SERVICE_WITHOUT_ADDRESS,
+            id.to_string(),
+            sentence,
+            "the service getting its address",
+        ));
         return;
     }
     let class = draft.status.groups[id].class;

@@ -14,7 +14,8 @@ use crate::{AtOnce, DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, 
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     confirm(draft);
-    let ready: Vec<ProcessGroupId> = draft.status.groups.iter().filter(|(_, group)| group.may_go()).map(|(id, _)| id.clone()).collect();
+    let ready: Vec<ProcessGroupId> =
+        draft.status.groups.iter().filter(|(_, group)| group.may_go()).map(|(id, _)| id.clone()).collect();
     let (gone, there): (Vec<_>, Vec<_>) = ready.into_iter().partition(|id| nothing_is_left(draft, id));
     remove(draft, there);
     include(draft, gone);
@@ -22,7 +23,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 
 /// Asks the report whether those that are excluded are empty by now.
 fn confirm(draft: &mut Draft<'_>) {
-    let waiting: Vec<ProcessGroupId> = draft.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| id.clone()).collect();
+    let waiting: Vec<ProcessGroupId> =
+        draft.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| id.clone()).collect();
     for id in waiting {
         let group = &draft.status.groups[&id];
         let places = exclusion::places(draft, &id, group);
@@ -39,7 +41,12 @@ fn confirm(draft: &mut Draft<'_>) {
             Some(because) => {
                 let since = group.removal;
                 let sentence = format!("{id} is excluded and stays until it is empty: {because}");
-                let mut hold = Hold::new(reasons::EXCLUSION_IN_PROGRESS, id.to_string(), sentence, "the database confirming that nothing is left on it");
+                let mut hold = Hold::new(
+                    reasons::EXCLUSION_IN_PROGRESS,
+                    id.to_string(),
+                    sentence,
+                    "the database confirming that nothing is left on it",
+                );
                 hold.since = since;
                 draft.holds.push(hold);
             }
@@ -65,9 +72,15 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
     let servers = draft.members.of(id, group);
     if let Some(server) = servers.iter().find(|server| server.process.excluded != Some(true) || has_roles(server)) {
         let roles: Vec<&str> = server.process.roles.iter().filter(|role| *role != "coordinator").map(String::as_str).collect();
-        return Some(format!("{} still has the roles {}", server.address, if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }));
+        return Some(format!(
+            "{} still has the roles {}",
+            server.address,
+            if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
+        ));
     }
-    let known = |address: &str| group.addresses.iter().any(|known| known == host(address)) || servers.iter().any(|server| server.address == address);
+    let known = |address: &str| {
+        group.addresses.iter().any(|known| known == host(address)) || servers.iter().any(|server| server.address == address)
+    };
     if let Some(address) = in_progress.iter().find(|address| known(address)) {
         return Some(format!("data is still moving away from {address}"));
     }
@@ -92,7 +105,10 @@ const fn is_log(class: ProcessClass) -> bool {
 fn missing_too_shortly(group: &ProcessGroup, report: &DatabaseReport, now: Timestamp) -> Option<String> {
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
     if now.duration_since(since) < DATABASE_KNOWS_AFTER {
-        return Some(format!("it vanished at {since}, and the database knows what that means only {} s later", DATABASE_KNOWS_AFTER.as_secs()));
+        return Some(format!(
+            "it vanished at {since}, and the database knows what that means only {} s later",
+            DATABASE_KNOWS_AFTER.as_secs()
+        ));
     }
     (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
 }
@@ -118,12 +134,25 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     if fresh.is_empty() {
         return;
     }
-    let last = draft.status.groups.values().filter(|group| group.may_go()).filter_map(|group| group.conditions.get(&GroupCondition::ResourcesTerminating)).max().copied();
-    let due = last.map(|last| last + draft.seen.desired.automation.between_removals).filter(|due| *due > draft.seen.now && mode != AtOnce::All);
+    let last = draft
+        .status
+        .groups
+        .values()
+        .filter(|group| group.may_go())
+        .filter_map(|group| group.conditions.get(&GroupCondition::ResourcesTerminating))
+        .max()
+        .copied();
+    let due = last
+        .map(|last| last + draft.seen.desired.automation.between_removals)
+        .filter(|due| *due > draft.seen.now && mode != AtOnce::All);
     if mode == AtOnce::Nothing || due.is_some() {
-        let why = if mode == AtOnce::Nothing { "removalMode is None".to_owned() } else { "others were removed just now".to_owned() };
+        let why =
+            if mode == AtOnce::Nothing { "removalMode is None".to_owned() } else { "others were removed just now".to_owned() };
         let released_by = due.map_or_else(|| "another automationOptions.removalMode".to_owned(), |due| due.to_string());
-        let sentence = format!("{} are empty and not removed yet: {why}", fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", "));
+        let sentence = format!(
+            "{} are empty and not removed yet: {why}",
+            fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
+        );
         draft.holds.push(Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by));
         due.into_iter().for_each(|due| draft.wake.at(due));
         return;
@@ -149,7 +178,11 @@ fn fullest_zone(draft: &Draft<'_>, ids: Vec<ProcessGroupId>) -> Vec<ProcessGroup
     for id in ids {
         zones.entry(draft.zone_of(&id)).or_default().push(id);
     }
-    zones.into_iter().max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse(zone.clone()))).map(|(_, ids)| ids).unwrap_or_default()
+    zones
+        .into_iter()
+        .max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse(zone.clone())))
+        .map(|(_, ids)| ids)
+        .unwrap_or_default()
 }
 
 /// What a human, or a coordinator, still has to say about it; and whether it is still as empty as it was.
@@ -157,13 +190,31 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
     let (reason, sentence, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
-        (reasons::COORDINATOR_GOES_FIRST, format!("{id} is a coordinator; another one takes its place first"), "the coordinators having changed".to_owned())
+        (
+            reasons::COORDINATOR_GOES_FIRST,
+            format!("{id} is a coordinator; another one takes its place first"),
+            "the coordinators having changed".to_owned(),
+        )
     } else if pod.is_some_and(|pod| pod.isolated) {
-        (reasons::REMOVAL_HELD, format!("{id} is isolated by an annotation on its pod, and stays"), "the annotation being removed".to_owned())
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} is isolated by an annotation on its pod, and stays"),
+            "the annotation being removed".to_owned(),
+        )
     } else if draft.seen.desired.buggify.block_removal.contains(&id.0) {
-        (reasons::REMOVAL_HELD, format!("{id} is named in buggify.blockRemoval, and stays"), "its name being removed there".to_owned())
-    } else if !group.exclusion_skipped && let Some(because) = needed_again(draft, id, group) {
-        (reasons::EXCLUSION_IN_PROGRESS, format!("{id} was empty and is not any more: {because}"), "the database confirming that nothing is left on it".to_owned())
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} is named in buggify.blockRemoval, and stays"),
+            "its name being removed there".to_owned(),
+        )
+    } else if !group.exclusion_skipped
+        && let Some(because) = needed_again(draft, id, group)
+    {
+        (
+            reasons::EXCLUSION_IN_PROGRESS,
+            format!("{id} was empty and is not any more: {because}"),
+            "the database confirming that nothing is left on it".to_owned(),
+        )
     } else {
         return true;
     };

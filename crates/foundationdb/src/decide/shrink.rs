@@ -21,7 +21,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 
 fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) {
     if !draft.report.is_some_and(|report| report.is_whole()) {
-        let sentence = format!("{} process groups of class {class} are too many; which of them go is chosen by what the database says", have - want);
+        let sentence = format!(
+            "{} process groups of class {class} are too many; which of them go is chosen by what the database says",
+            have - want
+        );
         let hold = Hold::new(reasons::SURPLUS_PROCESS_GROUPS, class.name(), sentence, "the database answering");
         draft.holds.push(hold.compared(have, want));
         return;
