@@ -1,6 +1,6 @@
 //! Which database a connection string means.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -10,14 +10,16 @@ use crate::database::{Database, Databases, Exit};
 pub(super) struct Hosting {
     pub(super) databases: Databases,
     seed: u64,
-    known: Vec<String>,
+    hosted: Vec<String>,
+    /// Under which of those names a database is hosted that has, or had, this name.
+    names: BTreeMap<String, String>,
     /// Which cluster objects have been seen in which database.
     joined: BTreeSet<(String, String)>,
 }
 
 impl Hosting {
     pub(super) fn new(databases: Databases, seed: u64) -> Self {
-        Self { databases, seed, known: Vec::new(), joined: BTreeSet::new() }
+        Self { databases, seed, hosted: Vec::new(), names: BTreeMap::new(), joined: BTreeSet::new() }
     }
 
     /// The servers that were killed.
@@ -28,16 +30,25 @@ impl Hosting {
     /// The database that a connection string means, made if nobody knows it. None if the text is no connection string.
     pub(super) fn find_or_host(&mut self, cluster: &str, connection: &str, now: Timestamp) -> Option<String> {
         let name = connection.split_once('@')?.0;
-        let means = |known: &&String| {
-            *known == name || self.databases.with(known, |database| database.is_meant_by(connection)) == Some(true)
+        let found = match self.names.get(name) {
+            Some(found) => found.clone(),
+            None => self.meant_by(connection).or_else(|| self.host(name, connection, now))?,
         };
-        if let Some(found) = self.known.iter().find(means).cloned() {
-            return Some(self.join(cluster, found));
-        }
-        let seed = self.known.iter().fold(self.seed, |seed, _| seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        self.names.insert(name.to_owned(), found.clone());
+        Some(self.join(cluster, found))
+    }
+
+    fn meant_by(&self, connection: &str) -> Option<String> {
+        let means = |hosted: &&String| self.databases.with(hosted, |database| database.is_meant_by(connection)) == Some(true);
+        self.hosted.iter().find(means).cloned()
+    }
+
+    fn host(&mut self, name: &str, connection: &str, now: Timestamp) -> Option<String> {
+        // Every database has a chance of its own, whichever comes first.
+        let seed = name.bytes().fold(self.seed, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         self.databases.host(name, Database::new(connection, seed, now).ok()?);
-        self.known.push(name.to_owned());
-        Some(self.join(cluster, name.to_owned()))
+        self.hosted.push(name.to_owned());
+        Some(name.to_owned())
     }
 
     /// A cluster object has a process in a database. Calls for the object go to the database it came to last.

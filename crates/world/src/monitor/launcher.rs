@@ -128,9 +128,11 @@ impl Launcher {
         Some(launcher)
     }
 
-    /// The ConfigMap was changed; its files will be, when the kubelet comes by.
+    /// The ConfigMap was changed; its files will be, when the kubelet comes by. A pod without its files gets them at once: a real one
+    /// would wait for them before it starts.
     pub fn config_map_changed(&mut self, now: Timestamp) {
-        self.files_due.get_or_insert(now + self.settings.files_after);
+        let delay = if self.files == Files::default() { SignedDuration::ZERO } else { self.settings.files_after };
+        self.files_due.get_or_insert(now + delay);
     }
 
     /// Nothing reaches the pod any more, but it runs on; or it is in touch again.

@@ -69,6 +69,16 @@ async fn nothing_runs_before_there_is_a_connection_string() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn pods_that_were_there_before_their_config_map_do_not_wait_for_another_minute() {
+    let world = World::empty();
+    world.add_all_pods("sample");
+    world.pass(10.0).await;
+    world.add_config_map("sample", &connection());
+    world.pass(5.0).await;
+    assert_eq!(world.create_database().await, Ok(Answer::Committed));
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_servers_in_a_pod_share_its_volume_and_nothing_else() {
     let world = World::empty();
     world.add_config_map("sample", &connection());
