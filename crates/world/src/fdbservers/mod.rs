@@ -88,8 +88,8 @@ impl Fdbservers {
     /// A server fails, for no reason that anybody knows. Its monitor starts it again after a while that grows from time to time.
     pub fn crash(&mut self, namespace: &str, pod: &str, number: u32, now: Timestamp) {
         let pod = (namespace.to_owned(), pod.to_owned());
-        self.stop_server(&pod, number);
-        if let Some(monitor) = self.monitors.get_mut(&pod) {
+        let ran = self.stop_server(&pod, number);
+        if let Some(monitor) = self.monitors.get_mut(&pod).filter(|_| ran) {
             monitor.launcher.ended(number, now, End::Crashed);
             self.set_timer(&pod);
         }
@@ -98,7 +98,7 @@ impl Fdbservers {
     /// Lets every monitor do what it would have done by now; gives the pods on which something is to be written.
     pub(crate) fn step(&mut self, now: Timestamp, news: News, mirror: &Mirror, kubelets: &KubeletSettings) -> Vec<Pod> {
         let News { pods: mut touched, config_maps, lost_volumes } = news;
-        self.notice_nodes(kubelets, now, &mut touched);
+        self.notice_nodes(kubelets, mirror, now, &mut touched);
         self.notice_exits(now, &mut touched);
         for volume in lost_volumes {
             self.lose(&volume, now, &mut touched);
@@ -122,19 +122,18 @@ impl Fdbservers {
     }
 
     /// Nodes that lost power or touch, or have it back.
-    fn notice_nodes(&mut self, kubelets: &KubeletSettings, now: Timestamp, touched: &mut BTreeSet<Key>) {
+    fn notice_nodes(&mut self, kubelets: &KubeletSettings, mirror: &Mirror, now: Timestamp, touched: &mut BTreeSet<Key>) {
         let cut_off = kubelets.cut_off(now);
         if cut_off.iter().map(|(node, runs)| (*node, *runs)).eq(self.cut_off.iter().map(|(node, runs)| (node.as_str(), *runs))) {
             return;
         }
         let cut_off: BTreeMap<String, bool> = cut_off.into_iter().map(|(node, runs)| (node.to_owned(), runs)).collect();
         let before = std::mem::replace(&mut self.cut_off, cut_off);
-        for (pod, monitor) in &mut self.monitors {
-            let state = self.cut_off.get(&monitor.node);
-            if before.get(&monitor.node) != state {
-                monitor.launcher.cut_off(state.is_some());
-                touched.insert(pod.clone());
-            }
+        let has_changed = |node: &str| before.get(node) != self.cut_off.get(node);
+        let pods = mirror.pods.iter().filter(|(_, pod)| node_of(pod).is_some_and(has_changed));
+        touched.extend(pods.map(|(key, _)| key.clone()));
+        for monitor in self.monitors.values_mut() {
+            monitor.launcher.cut_off(self.cut_off.contains_key(&monitor.node));
         }
     }
 
@@ -233,7 +232,7 @@ impl Fdbservers {
 
     fn carry_out(&mut self, order: Order, key: &Key, pod: &Pod, mirror: &Mirror, now: Timestamp) {
         match order {
-            Order::Stop { number } => self.stop_server(key, number),
+            Order::Stop { number } => drop(self.stop_server(key, number)),
             Order::Start { number, server, version, connection } => {
                 let started = self.start_server(key, number, *server, (version, connection), (pod, mirror), now);
                 if let (None, Some(monitor)) = (started, self.monitors.get_mut(key)) {
@@ -272,11 +271,12 @@ impl Fdbservers {
         Some(())
     }
 
-    fn stop_server(&mut self, pod: &Key, number: u32) {
+    /// Ends a server; says whether it ran.
+    fn stop_server(&mut self, pod: &Key, number: u32) -> bool {
         let directory = self.monitors.get_mut(pod).and_then(|monitor| monitor.directories.remove(&number));
-        if let Some(server) = directory.and_then(|directory| self.running.remove(&directory)) {
-            self.hosting.databases.with(&server.database, |database| database.stop_process(&server.address));
-        }
+        let Some(server) = directory.and_then(|directory| self.running.remove(&directory)) else { return false };
+        self.hosting.databases.with(&server.database, |database| database.stop_process(&server.address));
+        true
     }
 
     fn set_timer(&mut self, pod: &Key) {
