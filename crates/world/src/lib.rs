@@ -1,15 +1,18 @@
 //! A world to run the operator in: a Kubernetes API, a scheduler, kubelets and models of both databases, in real or virtual time.
 //!
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
-//! The last two are pure: they read a [`ClusterView`] and answer with values.
+//! The last two are pure: they read a [`ClusterView`] and answer with values. [`monitor`] says, as purely, which servers run in a
+//! FoundationDB pod, and [`Fdbservers`] runs them on the model in [`database`].
 
 mod cluster;
 pub mod database;
 mod databases;
+mod fdbservers;
 mod foundationdb;
 pub mod kubelet;
 pub mod kubernetes;
 mod mirror;
+pub mod monitor;
 mod playground;
 mod quantity;
 pub mod scenery;
@@ -19,6 +22,7 @@ mod view;
 
 pub use cluster::Cluster;
 pub use databases::ModelDatabases;
+pub use fdbservers::Fdbservers;
 pub use playground::Playground;
 pub use quantity::Amount;
 pub use quorate_quorum::Gate;

@@ -66,6 +66,15 @@ impl Database {
         None
     }
 
+    /// Whether a connection string means this database: it has, or had, the same name, or its coordinators are processes of it.
+    pub fn is_meant_by(&self, text: &str) -> bool {
+        let Some(connection) = Connection::parse(text) else { return false };
+        let name = connection.name();
+        name == self.connection.name()
+            || self.volumes.values().any(|volume| volume.coordinates.contains_key(&name))
+            || self.answering(&connection).next().is_some()
+    }
+
     /// Whether the coordinators may have forgotten the database: a majority could answer that never heard of it.
     pub(super) fn forgotten_by_coordinators(&self) -> bool {
         let name = self.connection.name();

@@ -181,6 +181,11 @@ impl Database {
         self.processes.contains_key(bare(address))
     }
 
+    /// When a process ends because it was killed: in the past, if nobody has asked for it in [`Database::exits`] yet.
+    pub fn next_exit(&self) -> Option<Timestamp> {
+        self.exits.iter().map(|exit| exit.at).chain(self.kills.values().copied()).min()
+    }
+
     /// Processes that ended because they were killed, since this was last asked.
     pub fn exits(&mut self) -> Vec<Exit> {
         std::mem::take(&mut self.exits)
