@@ -6,9 +6,7 @@
 
 mod cluster;
 pub mod database;
-mod databases;
 mod fdbservers;
-mod foundationdb;
 pub mod kubelet;
 pub mod kubernetes;
 mod mirror;
@@ -21,7 +19,6 @@ pub mod simulation;
 mod view;
 
 pub use cluster::Cluster;
-pub use databases::ModelDatabases;
 pub use fdbservers::Fdbservers;
 pub use playground::Playground;
 pub use quantity::Amount;
