@@ -2,6 +2,7 @@
 //!
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
 //! The last two are pure: they read a [`ClusterView`] and answer with values.
+//! [`processes`] runs pods as real processes instead of models.
 
 mod cluster;
 pub mod database;
@@ -11,6 +12,7 @@ pub mod kubelet;
 pub mod kubernetes;
 mod mirror;
 mod playground;
+pub mod processes;
 mod quantity;
 pub mod scenery;
 pub mod scheduler;
