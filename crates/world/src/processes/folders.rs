@@ -3,7 +3,7 @@
 //! A claim's folder belongs to its volume and lives as long as that; everything else belongs to the pod. Volumes of other kinds than
 //! claims, config maps and empty folders are there and empty.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -12,6 +12,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, ConfigMapVolumeSource, Container, Po
 
 use super::process::Bind;
 use super::seen::Seen;
+
+/// How the names of files end that have what processes said.
+const OUTPUT: &str = "output";
 
 /// Where the folders of pods and volumes are.
 #[derive(Clone, Debug)]
@@ -27,6 +30,20 @@ impl Folders {
     /// A pod's own folder.
     pub(super) fn of_pod(&self, uid: &str) -> PathBuf {
         self.root.join("pods").join(uid)
+    }
+
+    /// Where what a pod's processes say is written.
+    pub(super) fn output(&self, uid: &str, pod: &str) -> PathBuf {
+        self.of_pod(uid).join(pod).with_extension(OUTPUT)
+    }
+
+    /// What the processes of every pod have said.
+    pub(super) fn outputs(&self) -> BTreeMap<String, String> {
+        let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let files =
+            entries(self.root.join("pods")).flat_map(entries).filter(|file| file.extension().is_some_and(|end| end == OUTPUT));
+        let named = |file: PathBuf| Some((file.file_stem()?.to_string_lossy().into_owned(), fs::read_to_string(&file).ok()?));
+        files.filter_map(named).collect()
     }
 
     fn of_volume(&self, name: &str) -> PathBuf {

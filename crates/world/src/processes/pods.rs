@@ -38,9 +38,10 @@ pub struct RealPodsSettings {
     pub executable: PathBuf,
 }
 
-/// The processes of a namespace's pods. They, their network and their folders are gone when this is dropped.
+/// The processes of a namespace's pods. They, their network and their folders are gone when this is dropped; after a panic, what they said is printed.
 pub struct RealPods {
     state: Arc<Mutex<State>>,
+    folders: Folders,
     task: JoinHandle<()>,
 }
 
@@ -56,7 +57,6 @@ struct State {
 
 struct Running {
     pod: String,
-    output: PathBuf,
     monitor: Monitor,
 }
 
@@ -66,10 +66,11 @@ impl RealPods {
         let mut network = Network::new()?;
         let folder = tempfile::Builder::new().prefix("quorate-pods-").tempdir().context("making a folder for pods")?.keep();
         network.keep_folder(&folder)?;
-        let state = State { client, settings, running: BTreeMap::new(), folders: Folders::new(folder), network };
+        let folders = Folders::new(folder);
+        let state = State { client, settings, running: BTreeMap::new(), folders: folders.clone(), network };
         let state = Arc::new(Mutex::new(state));
         let task = tokio::spawn(follow(Arc::clone(&state)));
-        Ok(Self { state, task })
+        Ok(Self { state, folders, task })
     }
 
     /// The process id of a pod's server, if it runs.
@@ -90,15 +91,14 @@ impl RealPods {
     }
 
     /// What the processes of every pod have said.
-    pub async fn output(&self) -> BTreeMap<String, String> {
-        let state = self.state.lock().await;
-        let said = state.running.values();
-        said.map(|running| (running.pod.clone(), fs::read_to_string(&running.output).unwrap_or_default())).collect()
+    pub fn output(&self) -> BTreeMap<String, String> {
+        self.folders.outputs()
     }
 
     /// Ends all processes, and removes what was made for them.
-    pub async fn end(self) {
+    pub async fn end(mut self) {
         self.task.abort();
+        (&mut self.task).await.ok();
         let mut state = self.state.lock().await;
         let uids: Vec<String> = state.running.keys().cloned().collect();
         for uid in uids {
@@ -110,6 +110,11 @@ impl RealPods {
 impl Drop for RealPods {
     fn drop(&mut self) {
         self.task.abort();
+        if std::thread::panicking() {
+            for (pod, said) in self.output() {
+                eprintln!("the processes of {pod} said:\n{said}");
+            }
+        }
     }
 }
 
@@ -176,9 +181,9 @@ impl State {
         let address = address(pod).context("the pod has no IPv4 address")?;
         let pod = name(&pod.metadata).to_owned();
         let namespace = self.network.join(&pod, address)?.namespace;
-        let output = self.folders.of_pod(uid).join("output");
-        let room = Room { executable: self.settings.executable.clone(), namespace, binds, output: output.clone() };
-        self.running.insert(uid.to_owned(), Running { pod, output, monitor: Monitor::new(room) });
+        let output = self.folders.output(uid, &pod);
+        let room = Room { executable: self.settings.executable.clone(), namespace, binds, output };
+        self.running.insert(uid.to_owned(), Running { pod, monitor: Monitor::new(room) });
         Ok(())
     }
 
