@@ -92,19 +92,32 @@ impl Kubelets {
     }
 }
 
-/// Looks, writes what is ours to write, and looks again.
+/// Looks, writes what is ours to write, and looks again. What fails is decided again at the next look.
 async fn work(client: Client, settings: Arc<Mutex<KubeletSettings>>) {
+    let mut last = String::new();
     loop {
-        // What can't be listed or written now is at the next look; a control plane that goes away ends the test anyway.
-        if let Ok(objects) = Objects::list(&client).await {
-            let view = objects.view();
-            let (changes, _) = kubelet::next(Timestamp::now(), &view, &lock(&settings));
-            for change in changes.into_iter().filter(|change| ours::ours(change, &view)) {
-                apply(&client, change).await.ok();
-            }
+        let problem = look(&client, &settings).await.err().map(|error| format!("{error}")).unwrap_or_default();
+        if problem != last && !problem.is_empty() {
+            eprintln!("kubelets: {problem}");
         }
+        last = problem;
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+async fn look(client: &Client, settings: &Mutex<KubeletSettings>) -> kube::Result<()> {
+    let objects = Objects::list(client).await?;
+    let view = objects.view();
+    let (changes, _) = kubelet::next(Timestamp::now(), &view, &lock(settings));
+    let mut first = Ok(());
+    for change in changes.into_iter().filter(|change| ours::ours(change, &view)) {
+        match apply(client, change).await {
+            // Somebody else has written or deleted it since it was read.
+            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {}
+            answer => first = first.and(answer),
+        }
+    }
+    first
 }
 
 async fn heartbeats(client: Client, settings: Arc<Mutex<KubeletSettings>>) {
