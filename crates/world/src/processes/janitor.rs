@@ -26,6 +26,7 @@ printf %s "$made" | while read -r kind name; do
         done
         ip netns del "$name" ;;
     link) ip link del "$name" ;;
+    route) ip route del $name ;;
     folder) rm -rf "$name" ;;
     shared-folder) rmdir "$name" ;;
     esac
@@ -39,6 +40,8 @@ pub(super) enum Made<'a> {
     Namespace(&'a str),
     /// A network interface.
     Link(&'a str),
+    /// A route, as it is given to `ip route`.
+    Route(&'a str),
     /// A folder, with everything in it.
     Folder(&'a Path),
     /// A folder that others may use as well: it goes when it is empty.
@@ -72,6 +75,7 @@ impl Janitor {
         let line = match made {
             Made::Namespace(name) => format!("namespace {name}\n"),
             Made::Link(name) => format!("link {name}\n"),
+            Made::Route(route) => format!("route {route}\n"),
             Made::Folder(path) => format!("folder {}\n", path.display()),
             Made::SharedFolder(path) => format!("shared-folder {}\n", path.display()),
         };

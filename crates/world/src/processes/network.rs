@@ -2,7 +2,7 @@
 //!
 //! The bridge and every pod reach each other, so whoever started the network reaches the pods by their addresses. Pods think that all of
 //! 198.18.0.0/15 is on their link; on this machine only the addresses of pods that exist are routed to the bridge, so several networks
-//! can be there at once.
+//! can be there at once. What is sent to other addresses of that range does not leave the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,14 +50,19 @@ impl Network {
     pub fn new() -> Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         ensure!(rustix::process::geteuid().is_root(), "only root can make network namespaces");
-        let prefix = format!("q{:x}n{:x}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let prefix = format!("q{:x}n{number:x}", std::process::id());
         let bridge = format!("{prefix}br");
         let mut janitor = Janitor::new()?;
         janitor.about_to_make(Made::Link(&bridge))?;
-        ip(&[], &format!(
-            "link add {bridge} type bridge stp_state 0 forward_delay 0\naddress add {BRIDGE}/32 dev {bridge}\nlink set {bridge} up\n"
-        ))
-        .context("making a bridge")?;
+        // Each network has a route of its own to nowhere; they differ in their metric.
+        let nowhere = format!("unreachable 198.18.0.0/{PREFIX} metric {}", (std::process::id() << 8) + number % 256);
+        janitor.about_to_make(Made::Route(&nowhere))?;
+        let make = format!(
+            "link add {bridge} type bridge stp_state 0 forward_delay 0\naddress add {BRIDGE}/32 dev {bridge}\n\
+             link set {bridge} up\nroute add {nowhere}\n"
+        );
+        ip(&[], &make).context("making a bridge")?;
         let files = Path::new(NAMESPACE_FILES);
         if !files.exists() {
             janitor.about_to_make(Made::SharedFolder(files))?;

@@ -99,7 +99,7 @@ async fn a_program_sees_the_folders_and_names_of_its_pod() {
         Bind { source: below("root/var"), target: PathBuf::from("/var") },
     ];
     let mut process = Process::start(&program).unwrap();
-    // It has the hosts file open as it was; a name that comes later is seen all the same.
+    // A name that comes after the program has started is seen all the same.
     network.name(&BTreeMap::from([("sample-log-1.sample.tests.svc".to_owned(), OTHER)])).unwrap();
     assert!(process.wait().await.unwrap().success());
     assert_eq!(std::fs::read_to_string(below("output")).unwrap(), "198.18.7.2 sample-log-1.sample.tests.svc\nfdb\n");
@@ -155,6 +155,8 @@ async fn nothing_is_left_of_a_network_whose_owner_panics() {
 }
 
 async fn nothing_is_left_of_a_network_whose_owner_is_killed() {
+    // What is sent to pods that are gone stays on this machine as long as there is a network.
+    let _ours = Network::new().unwrap();
     let mut owner = roles::start("panicking-owner");
     owner.until_ready();
     until("its pod to listen", || reached(ONE));
