@@ -3,6 +3,7 @@
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
 //! The last two are pure: they read a [`ClusterView`] and answer with values. [`monitor`] says, as purely, which servers run in a
 //! FoundationDB pod, and [`Fdbservers`] runs them on the model in [`database`].
+//! [`processes`] runs pods as real processes instead.
 
 mod cluster;
 pub mod database;
@@ -12,6 +13,7 @@ pub mod kubernetes;
 mod mirror;
 pub mod monitor;
 mod playground;
+pub mod processes;
 mod quantity;
 pub mod scenery;
 pub mod scheduler;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use quorate_operator::{Clock, LeaseSettings, Operator, Settings, Shown, SystemClock};
 use tokio::net::TcpListener;
@@ -93,13 +92,9 @@ impl Playground {
 
 /// Controllers, scheduler and kubelets work when something was written, and when their time has come.
 async fn live(cluster: Cluster) {
-    let (mut seen, mut wake): (u64, Option<Timestamp>) = (0, None);
     loop {
-        let now = SystemClock.now();
-        if cluster.kubernetes.revision() != seen || wake.is_some_and(|wake| wake <= now) {
-            wake = cluster.settle(now);
-            seen = cluster.kubernetes.revision();
-        }
+        // Looking costs nothing where nothing is due.
+        cluster.settle(SystemClock.now());
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

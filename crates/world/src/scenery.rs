@@ -8,8 +8,8 @@ use crate::kubernetes::{Kubernetes, Status};
 pub const NAMESPACE: &str = "default";
 /// The cluster.
 pub(crate) const CLUSTER: &str = "sample";
-/// The provisioner of disks that can be reached from everywhere.
-pub const PROVISIONER: &str = "simulated.example.org/network";
+/// The provisioner of disks that can be reached from everywhere; a name that a real API server takes for a volume's driver as well.
+pub const PROVISIONER: &str = "network.simulated.example.org";
 
 /// The class of those disks.
 pub(crate) const CLASS: &str = "network";

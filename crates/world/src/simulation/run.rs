@@ -193,6 +193,7 @@ impl World {
                 biased;
                 () = self.faults.happened.notified() => {}
                 () = self.operators.one_ended(), if some_run => {}
+                () = self.databases.killed() => {}
                 () = tokio::time::sleep_until(next) => {}
             }
             self.operators.look_after();
