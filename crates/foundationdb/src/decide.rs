@@ -20,6 +20,7 @@ mod misconfigured;
 mod pods;
 mod removal;
 mod requested;
+mod revival;
 mod services;
 mod shrink;
 #[cfg(test)]
@@ -187,6 +188,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
         draft.holds.extend(left_alone);
         return draft.finish();
     }
+    revival::propose(&mut draft);
     birth::learn(&mut draft);
     conditions::observe(&mut draft);
     // Who is to go, and who comes in their place.
@@ -253,7 +255,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
         let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
         Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
     };
-    problems.iter().map(problem).collect()
+    problems.iter().map(problem).chain(revival::obstacle(seen)).collect()
 }
 
 /// Whether a pod was made for this object.

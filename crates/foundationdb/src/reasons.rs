@@ -32,6 +32,8 @@ reasons! {
     DATABASE_UNREACHABLE = "DatabaseUnreachable",
     /// The database answers, and can't be used.
     DATABASE_UNAVAILABLE = "DatabaseUnavailable",
+    /// Volumes of a database are there, and nobody knows the way to it.
+    VOLUMES_OF_AN_EARLIER_LIFE = "VolumesOfAnEarlierLife",
     /// The first coordinators are not chosen yet.
     WAITING_FOR_COORDINATORS = "WaitingForCoordinators",
     /// The database is not created yet.
