@@ -12,6 +12,7 @@ mod decision;
 mod gate;
 mod hold;
 mod journal;
+pub mod placement;
 mod snapshot;
 pub mod spread;
 mod step;
