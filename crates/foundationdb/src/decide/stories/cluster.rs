@@ -151,14 +151,7 @@ impl Cluster {
             let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.clone())]);
             (node.clone(), NodeFacts { labels, taints: BTreeSet::new(), ready: true })
         }));
-        Snapshot {
-            now: self.now,
-            epoch: Epoch(1),
-            desired: self.desired.clone(),
-            kube,
-            database,
-            journal: self.journal.clone(),
-        }
+        Snapshot { now: self.now, epoch: Epoch(1), desired: self.desired.clone(), kube, database, journal: self.journal.clone() }
     }
 
     /// What is decided now.
@@ -196,6 +189,11 @@ impl Cluster {
     /// From now on every report is spoilt like this.
     pub fn spoil(&mut self, spoil: impl Fn(&mut DatabaseReport) + 'static) {
         self.spoil = Some(Box::new(spoil));
+    }
+
+    /// From now on the database complains of this.
+    pub fn complains_of(&mut self, message: &'static str) {
+        self.spoil(move |report| report.messages.extend([message.to_owned()]));
     }
 
     pub fn unspoil(&mut self) {

@@ -119,7 +119,8 @@ fn bad_marks(seen: &ClusterSnapshot, decision: &ClusterDecision) -> Vec<String> 
     let replacements = &seen.desired.automation.replacements;
     let most = replacements.buckets.map_or(replacements.at_once, |limits| limits.storage + limits.log + limits.stateless);
     if automatic > usize::try_from(most).unwrap_or(0) && !replacements.by_fault_domain {
-        let new: Vec<&ProcessGroupId> = decision.status.groups.iter().filter(|(_, group)| group.removal.is_some()).map(|(id, _)| id).collect();
+        let new: Vec<&ProcessGroupId> =
+            decision.status.groups.iter().filter(|(_, group)| group.removal.is_some()).map(|(id, _)| id).collect();
         let new: Vec<_> = new.into_iter().filter(|id| !marked_before(id)).map(|id| (id, class_of(id))).collect();
         broken.push(format!("{automatic} are replaced at once: {new:?}"));
     }
