@@ -3,17 +3,17 @@
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
 //! The last two are pure: they read a [`ClusterView`] and answer with values. [`monitor`] says, as purely, which servers run in a
 //! FoundationDB pod, and [`Fdbservers`] runs them on the model in [`database`].
+//! [`processes`] runs pods as real processes instead.
 
 mod cluster;
 pub mod database;
-mod databases;
 mod fdbservers;
-mod foundationdb;
 pub mod kubelet;
 pub mod kubernetes;
 mod mirror;
 pub mod monitor;
 mod playground;
+pub mod processes;
 mod quantity;
 pub mod scenery;
 pub mod scheduler;
@@ -21,7 +21,6 @@ pub mod simulation;
 mod view;
 
 pub use cluster::Cluster;
-pub use databases::ModelDatabases;
 pub use fdbservers::Fdbservers;
 pub use playground::Playground;
 pub use quantity::Amount;

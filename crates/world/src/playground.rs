@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use quorate_operator::{Clock, LeaseSettings, Operator, Settings, Shown, SystemClock};
 use tokio::net::TcpListener;
@@ -16,7 +15,9 @@ use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Kubernetes, serve};
 use crate::scenery::{self, NAMESPACE};
 use crate::view::{is_ready, name, node_of};
-use crate::{Cluster, ModelDatabases};
+use crate::database::Databases;
+use crate::monitor::MonitorSettings;
+use crate::{Cluster, Fdbservers};
 
 /// How often the world looks whether somebody did something.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -39,8 +40,10 @@ impl Playground {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("looking for a free loopback port")?;
         let address = listener.local_addr().context("reading the port")?;
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
-        let cluster = Cluster::new(kubernetes.clone(), KubeletSettings { provisioners, ..KubeletSettings::default() });
-        let databases = ModelDatabases::new(kubernetes.clone(), || SystemClock.now());
+        let databases = Databases::new(|| SystemClock.now());
+        let servers = Fdbservers::new(databases.clone(), 0, MonitorSettings::default());
+        let settings = KubeletSettings { provisioners, ..KubeletSettings::default() };
+        let cluster = Cluster::new(kubernetes.clone(), settings).with_servers(servers);
         let settings =
             Settings { namespace: None, rounds_at_once: 4, lease: LeaseSettings::new(NAMESPACE, "quorate", "playground") };
         let client = kubernetes.client_of("operator", NAMESPACE);
@@ -89,13 +92,9 @@ impl Playground {
 
 /// Controllers, scheduler and kubelets work when something was written, and when their time has come.
 async fn live(cluster: Cluster) {
-    let (mut seen, mut wake): (u64, Option<Timestamp>) = (0, None);
     loop {
-        let now = SystemClock.now();
-        if cluster.kubernetes.revision() != seen || wake.is_some_and(|wake| wake <= now) {
-            wake = cluster.settle(now);
-            seen = cluster.kubernetes.revision();
-        }
+        // Looking costs nothing where nothing is due.
+        cluster.settle(SystemClock.now());
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

@@ -8,8 +8,8 @@ use crate::kubernetes::{Kubernetes, Status};
 pub const NAMESPACE: &str = "default";
 /// The cluster.
 pub(crate) const CLUSTER: &str = "sample";
-/// The provisioner of disks that can be reached from everywhere.
-pub const PROVISIONER: &str = "simulated.example.org/network";
+/// The provisioner of disks that can be reached from everywhere; a name that a real API server takes for a volume's driver as well.
+pub const PROVISIONER: &str = "network.simulated.example.org";
 
 /// The class of those disks.
 pub(crate) const CLASS: &str = "network";
@@ -35,9 +35,14 @@ pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
         "spec": {
             "version": "7.3.69",
-            // The database is there already: its processes are the cluster's own, and nobody has to create it.
-            "seedConnectionString": "sample:sample@198.18.255.1:4501",
-            "processCounts": {"storage": 3, "log": 3, "stateless": 2},
+            "databaseConfiguration": {"redundancy_mode": "double", "storage_engine": "ssd-2"},
+            "processCounts": {"storage": 4, "log": 4, "stateless": 3},
+            // Shorter waits than the defaults, so that something can be seen in minutes.
+            "minimumUptimeSecondsForBounce": 60,
+            "automationOptions": {"replacements": {
+                "failureDetectionTimeSeconds": 180,
+                "replacementBucket": {"enabled": true},
+            }},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },
     }))?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quorate_fdb_client::{Answer, Failure};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -72,6 +73,18 @@ pub(crate) struct Arrival {
     pub(crate) at: Instant,
 }
 
+/// What becomes of a call to a database.
+pub(crate) enum DatabaseVerdict {
+    /// It is made.
+    Pass,
+    /// It meets a fault.
+    Fault(crate::database::Fault),
+    /// The operator dies before it is made.
+    CrashBefore,
+    /// The operator dies while it is under way; it is carried out.
+    CrashAfter,
+}
+
 impl Faults {
     pub(crate) fn new(script: &Script, clock: Arc<SimulatedClock>) -> Self {
         let mut state = State::default();
@@ -136,6 +149,48 @@ impl Faults {
         (std::mem::take(&mut state.story), state.counts.clone())
     }
 
+    /// What becomes of a call to a database; `what` says what it would change, if anything.
+    pub(crate) fn disturb_database(&self, client: &str, what: Option<&str>) -> DatabaseVerdict {
+        let mut state = self.lock();
+        if state.crashed.contains(client) {
+            return DatabaseVerdict::CrashBefore;
+        }
+        state.call += 1;
+        let number = state.call;
+        let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return DatabaseVerdict::Pass };
+        let (verdict, name) = match database_fault(fault, what.is_some()) {
+            Some(found) => found,
+            None => return DatabaseVerdict::Pass,
+        };
+        let crashes = matches!(verdict, DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter);
+        if crashes {
+            state.crashed.insert(client.to_owned());
+            state.news.crashes.push(client.to_owned());
+        }
+        drop(state);
+        self.fault(name, format!("fault: {name}: {client} database: {}", what.unwrap_or("look")));
+        if crashes {
+            self.happened.notify_one();
+        }
+        verdict
+    }
+
+    /// An operator asks a database to change something.
+    pub(crate) fn asks_database(&self, client: &str, what: &str) {
+        let (client, what) = (client.to_owned(), format!("database: {what}"));
+        self.lock().news.effects.push(Effect::Sent { client, what, at: Instant::now() });
+    }
+
+    /// A database answered an operator that wanted something changed.
+    pub(crate) fn database_answered(&self, client: &str, what: &str, answer: &Result<Answer, Failure>) {
+        let said = match answer {
+            Ok(answer) => format!("{answer:?}"),
+            Err(failure) => failure.to_string(),
+        };
+        self.tell(format!("{client}: database: {what} -> {said}"));
+        self.happened.notify_one();
+    }
+
     fn disturb(&self, call: &CallInfo) -> (Verdict, Option<&'static str>) {
         let mut state = self.lock();
         if state.crashed.contains(&call.client) {
@@ -178,6 +233,28 @@ impl Faults {
             _ => (Verdict::Pass, None),
         }
     }
+}
+
+/// What the fault of a call means where a database is called.
+fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'static str)> {
+    use crate::database::Fault;
+    Some(match fault {
+        CallFault::CrashBefore if writes => (DatabaseVerdict::CrashBefore, "crash before"),
+        CallFault::CrashAfter if writes => (DatabaseVerdict::CrashAfter, "crash after"),
+        CallFault::TimeoutBefore | CallFault::ServerError if writes => {
+            (DatabaseVerdict::Fault(Fault::UnknownAndNotDone), "database: unknown, not done")
+        }
+        CallFault::TimeoutAfter | CallFault::Conflict if writes => {
+            (DatabaseVerdict::Fault(Fault::UnknownThoughDone), "database: unknown, though done")
+        }
+        CallFault::NoAnswer => (DatabaseVerdict::Fault(Fault::AnswerLost), "database: answer lost"),
+        CallFault::SlowAnswer(_) | CallFault::Late(_) => (DatabaseVerdict::Fault(Fault::Hangs), "database: hangs"),
+        CallFault::TooManyRequests => (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies"),
+        CallFault::TimeoutBefore | CallFault::ServerError => {
+            (DatabaseVerdict::Fault(Fault::ClientDiesAfterwards), "database: client dies afterwards")
+        }
+        _ => return None,
+    })
 }
 
 fn injected(code: u16, reason: &'static str, message: &str) -> Status {

@@ -5,6 +5,7 @@
 
 mod chance;
 mod clock;
+mod connection;
 mod faults;
 mod invariants;
 mod mutants;

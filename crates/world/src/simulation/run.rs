@@ -14,7 +14,9 @@ use super::operators::Operators;
 use super::scenario::Scenario;
 use super::script::{Disturbance, Script, Trouble};
 use super::trouble::Repair;
-use crate::Cluster;
+use crate::database::Databases;
+use crate::monitor::MonitorSettings;
+use crate::{Cluster, Fdbservers};
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Image, Kubernetes};
 use crate::scenery;
@@ -65,6 +67,7 @@ pub(super) struct World {
     pub(super) cluster: Cluster,
     pub(super) faults: Arc<Faults>,
     pub(super) operators: Operators,
+    pub(super) databases: Databases,
     troubles: Vec<(Instant, Trouble)>,
     pub(super) repairs: Vec<(Instant, Repair)>,
     invariants: Invariants,
@@ -86,8 +89,13 @@ impl World {
         let faults = Arc::new(Faults::new(script, Arc::clone(&clock)));
         kubernetes.intercept(Arc::clone(&faults) as Arc<_>);
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
-        let operators = Operators::new(kubernetes.clone(), Arc::clone(&clock), Arc::clone(&faults), script.seed);
-        let cluster = Cluster::new(kubernetes, KubeletSettings { provisioners, ..KubeletSettings::default() });
+        let time = Arc::clone(&clock);
+        let databases = Databases::new(move || time.true_now());
+        let operators =
+            Operators::new(kubernetes.clone(), Arc::clone(&clock), Arc::clone(&faults), databases.clone(), script.seed);
+        let servers = Fdbservers::new(databases.clone(), script.seed, MonitorSettings::default());
+        let settings = KubeletSettings { provisioners, ..KubeletSettings::default() };
+        let cluster = Cluster::new(kubernetes, settings).with_servers(servers);
         let started = Instant::now();
         let mut troubles: Vec<_> = script
             .disturbances
@@ -106,6 +114,7 @@ impl World {
             cluster,
             faults,
             operators,
+            databases,
             troubles,
             repairs: Vec::new(),
             invariants: Invariants::default(),
@@ -184,6 +193,7 @@ impl World {
                 biased;
                 () = self.faults.happened.notified() => {}
                 () = self.operators.one_ended(), if some_run => {}
+                () = self.databases.killed() => {}
                 () = tokio::time::sleep_until(next) => {}
             }
             self.operators.look_after();
