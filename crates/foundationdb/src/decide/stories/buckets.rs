@@ -1,7 +1,8 @@
 //! Replacement buckets: how many failed process groups are replaced at once, per kind.
 
-use super::cluster::{Cluster, codes};
+use super::cluster::{Cluster, codes, group_id};
 use crate::BucketLimits;
+use crate::decide::ClusterDecision;
 
 const TWO_HOURS: i64 = 7200;
 
@@ -67,24 +68,20 @@ fn what_is_excluded_makes_room_again() {
     cluster.pass(TWO_HOURS);
     cluster.round(5);
     assert_eq!(cluster.marked(), ["stateless-5"]);
-    cluster.until(|decision| {
-        decision.status.groups.get(&super::cluster::group_id("stateless-6")).is_none_or(|group| group.removal.is_some())
-    });
-    assert!(
-        !cluster.group("stateless-6").is_in_flight()
-            || !cluster.kube.recorded.groups.contains_key(&super::cluster::group_id("stateless-5"))
-            || cluster.group("stateless-5").may_go()
-    );
+    let goes = |decision: &ClusterDecision| decision.status.groups[&group_id("stateless-6")].removal.is_some();
+    let decision = cluster.until(goes);
+    assert!(decision.status.groups.get(&group_id("stateless-5")).is_none_or(crate::ProcessGroup::may_go));
 }
 
 #[test]
 fn fault_domains_are_counted_besides() {
-    let mut cluster = without(&["storage-8", "log-1", "stateless-6"]);
+    let mut cluster = without(&["storage-9", "log-4", "stateless-6"]);
     enabled(&mut cluster, 1, 1, 1);
     cluster.desired.automation.replacements.by_fault_domain = true;
-    let zone = cluster.group("storage-8").fault_domain.clone();
-    assert_eq!((&zone, &zone == &cluster.group("stateless-6").fault_domain), (&cluster.group("log-1").fault_domain, false));
+    let zone = cluster.group("storage-9").fault_domain.clone();
+    assert_eq!(cluster.group("log-4").fault_domain, zone);
+    assert_ne!(cluster.group("stateless-6").fault_domain, zone);
     cluster.pass(TWO_HOURS);
     cluster.round(5);
-    assert_eq!(cluster.marked(), ["log-1", "storage-8"], "both are in one zone; the third is in another");
+    assert_eq!(cluster.marked(), ["log-4", "storage-9"], "both are in one zone; the third is in another");
 }

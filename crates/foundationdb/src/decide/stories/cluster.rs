@@ -13,9 +13,9 @@ use crate::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAw
 use crate::monitor::MonitorConfiguration;
 use crate::report::{DatabaseReport, host};
 use crate::{
-    Automation, Buggify, ClaimFacts, ConfigMapFacts, DatabaseWish, Desired, DisruptionBudgetFacts, KubeFacts, Labels, NodeFacts,
-    PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, Routing, ServiceFacts, Topology, annotations,
-    labels, objects,
+    Automation, Buggify, ClaimFacts, ClassTemplate, ConfigMapFacts, DatabaseWish, Desired, DisruptionBudgetFacts, KubeFacts,
+    Labels, NodeFacts, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, Routing, ServiceFacts, Topology,
+    annotations, labels, objects,
 };
 
 pub(super) const OUR_UID: &str = "cluster-uid";
@@ -67,7 +67,7 @@ pub(super) fn wish(counts: &[(ProcessClass, u32)]) -> Desired {
         database_id: None,
         image: "fdb:7.3.69".to_owned(),
         sidecar_image: "fdb:7.3.69".to_owned(),
-        templates: BTreeMap::new(),
+        templates: ProcessClass::ALL.iter().map(|class| (*class, ClassTemplate::default())).collect(),
         routing: Routing { explicit_listen_address: true, ..Routing::default() },
         labels: Labels {
             matching: of_cluster.clone(),
