@@ -191,6 +191,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     revival::propose(&mut draft);
     birth::learn(&mut draft);
     conditions::observe(&mut draft);
+    draft.budget = draft.zone_budget();
     // Who is to go, and who comes in their place.
     requested::propose(&mut draft);
     misconfigured::propose(&mut draft);

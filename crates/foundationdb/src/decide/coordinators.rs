@@ -101,7 +101,9 @@ impl<'a> Standing<'a> {
                 now[at].1 = Some((id.clone(), server));
             }
             let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
-            if let Some(priority) = priority.filter(|_| is_first(server.address)) {
+            // One that does not answer as a coordinator now would not answer after a change either.
+            let answers = at.is_none_or(|at| now[at].0.reachable);
+            if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
                 candidates.insert(id.clone(), (server, priority));
             }
         }
