@@ -82,6 +82,11 @@ impl Budget {
         Self { disrupted: disrupted.into_iter().map(str::to_owned).collect(), at_most, recovery: None }
     }
 
+    /// Whether a zone is disrupted already, so that more of it may go.
+    pub fn is_disrupted(&self, zone: &str) -> bool {
+        self.disrupted.contains(zone)
+    }
+
     /// Whether nothing is disrupted, by us or by itself.
     pub fn is_untouched(&self) -> bool {
         self.disrupted.is_empty()

@@ -121,7 +121,9 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
         servers.retain(|server| !pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group)));
     }
     let wanted = seen.desired.servers_per_pod(group.class) as usize;
-    group.note(GroupCondition::MissingProcesses, servers.len() < wanted.max(1), now);
+    // A coordinator that does not answer is as good as gone, although a dead process is listed for some seconds more.
+    let mute = servers.iter().any(|server| report.is_mute_coordinator(server.address, server.process));
+    group.note(GroupCondition::MissingProcesses, mute || servers.len() < wanted.max(1), now);
     let complains =
         |server: &Server<'_>| server.process.messages.iter().any(|message| message == "io_error" || message == "io_timeout");
     group.note(GroupCondition::ProcessHasIoError, servers.iter().any(complains), now);

@@ -153,6 +153,9 @@ impl<'a> Draft<'a> {
     /// What is missing to take a whole zone down for a while, if anything.
     pub(super) fn not_whole(&self) -> Option<String> {
         let Some(report) = self.report else { return Some("the database does not answer".to_owned()) };
+        if self.members.are_still_joining() {
+            return Some("some processes have just started".to_owned());
+        }
         let lost = tolerance::lost(&self.status.groups, report, self.seen.now);
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
         tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones)

@@ -40,9 +40,9 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
         zones.entry(draft.zone_of(id)).or_default().push(id);
     }
     // The zone that has begun goes on; then the one with most to do.
-    let Some((zone, ids)) = zones.iter().max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse((*zone).clone()))) else {
-        return;
-    };
+    let first =
+        |(zone, ids): &(&String, &Vec<_>)| (draft.budget.is_disrupted(zone), ids.len(), std::cmp::Reverse((*zone).clone()));
+    let Some((zone, ids)) = zones.iter().max_by_key(first) else { return };
     let what = format!("{} of {} zones", zones.len(), draft.zones());
     if let Some(obstacle) = obstacle(draft, mode) {
         let sentence = format!("pods in {what} are to be made again; zone {zone} is next, but {}", obstacle.0);

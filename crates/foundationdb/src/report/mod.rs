@@ -195,13 +195,21 @@ impl DatabaseReport {
         self.configuration.as_ref().is_some_and(|configuration| configuration.excluded.contains(entry))
     }
 
-    /// The addresses of processes that are coordinators now, by address or by name.
+    /// Whether a process is a coordinator now, by address or by name.
     pub fn is_coordinator(&self, address: &str, process: &ProcessReport) -> bool {
-        let bare = bare(address);
-        self.coordinators.iter().any(|coordinator| {
-            let named = crate::report::bare(&coordinator.address);
-            named == bare || process.dns_name.as_deref().is_some_and(|name| host(named) == name && port(named) == port(bare))
-        })
+        self.coordinators.iter().any(|coordinator| coordinator.is(address, process))
+    }
+
+    /// Whether a process is a coordinator that does not answer.
+    pub fn is_mute_coordinator(&self, address: &str, process: &ProcessReport) -> bool {
+        self.coordinators.iter().any(|coordinator| !coordinator.reachable && coordinator.is(address, process))
+    }
+}
+
+impl CoordinatorReport {
+    fn is(&self, address: &str, process: &ProcessReport) -> bool {
+        let (named, address) = (bare(&self.address), bare(address));
+        named == address || process.dns_name.as_deref().is_some_and(|name| host(named) == name && port(named) == port(address))
     }
 }
 

@@ -82,13 +82,11 @@ const EXAMPLES: &[(fn(&mut Cluster), usize)] = &[
     ),
     (
         |cluster| {
-            cluster.kill("stateless-5");
             cluster.desired.automation.pod_update = PodUpdate::Delete;
-            cluster.rounds(3);
             cluster.desired.image = "fdb:another".to_owned();
-            cluster.desired.automation.most_unavailable_zones = Some(0);
+            cluster.dead.insert("stateless-5".to_owned());
         },
-        0,
+        30,
     ),
     (
         |cluster| {
