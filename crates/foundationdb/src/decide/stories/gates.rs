@@ -84,7 +84,9 @@ fn a_database_is_created_in_one_zone() -> bool {
 }
 
 fn is_marked_after_two_hours(mut cluster: Cluster, ids: &[&str]) -> usize {
-    ids.iter().for_each(|id| cluster.kill(id));
+    for id in ids {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster.pass(7200);
     cluster.decided().status.groups.values().filter(|group| group.removal.is_some()).count()
