@@ -250,7 +250,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
             sentence,
             format!("asking for a version {}.{}", running.major, running.minor),
         );
-        return vec![hold.compared(&running, &seen.desired.version)];
+        return vec![hold.compared(running, seen.desired.version)];
     }
     let problem = |problem: &crate::FieldProblem| {
         let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);

@@ -41,7 +41,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         candidates.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
     let mut room = Room::of(draft, report);
     exclude_storage(draft, &mut room, storage);
-    exclude_transaction_system(draft, &mut room, others);
+    exclude_transaction_system(draft, &mut room, &others);
 }
 
 /// A group that never had an address can't be excluded by one. It holds nothing, so it may go as it is, while nothing else is missing.
@@ -90,12 +90,12 @@ fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<Proce
 }
 
 /// The transaction system: all together, or none.
-fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: &[ProcessGroupId]) {
     if candidates.is_empty() {
         return;
     }
     let before = room.clone();
-    for id in &candidates {
+    for id in candidates {
         if let Err(hold) = room.take(draft, id) {
             *room = before;
             let waiting: Vec<&ProcessGroupId> = candidates.iter().filter(|other| *other != id).collect();
@@ -115,7 +115,7 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
     }
     let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
     let permit = if serving {
-        let what = format!("{} are excluded", names(&candidates));
+        let what = format!("{} are excluded", names(candidates));
         draft.recover(
             &candidates[0].0,
             &what,
@@ -123,10 +123,10 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
             reasons::EXCLUSION_HELD,
         )
     } else {
-        Some(draft.budget.drain(&names(&candidates)))
+        Some(draft.budget.drain(&names(candidates)))
     };
     if let Some(permit) = permit {
-        exclude(draft, &candidates, permit);
+        exclude(draft, candidates, permit);
     }
 }
 

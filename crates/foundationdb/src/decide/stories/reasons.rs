@@ -193,7 +193,9 @@ fn with_volumes_of(cluster: &mut Cluster, size: &str) {
 }
 
 fn long_dead(cluster: &mut Cluster, ids: &[&str]) {
-    ids.iter().for_each(|id| cluster.kill(id));
+    for id in ids {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster.pass(7200);
 }
