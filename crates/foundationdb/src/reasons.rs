@@ -48,6 +48,10 @@ reasons! {
     CONFIGURATION_HELD = "ConfigurationHeld",
     /// The ConfigMap of the cluster's name belongs to somebody else.
     CONFIG_MAP_NOT_OURS = "ConfigMapNotOurs",
+    /// Another operator holds the lock of the database.
+    LOCKED = "Locked",
+    /// This operator may not take the lock of the database.
+    LOCK_DENIED = "LockDenied",
     /// A pod was not placed on a node.
     POD_PENDING = "PodPending",
     /// A pod is being deleted.

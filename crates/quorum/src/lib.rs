@@ -22,4 +22,4 @@ pub use gate::Gate;
 pub use hold::{Hold, Reason};
 pub use journal::{Journal, JournalEntry};
 pub use snapshot::{Epoch, Sighting, Snapshot};
-pub use step::{Effect, Guard, ObjectGuard, Step};
+pub use step::{Effect, Fence, Guard, ObjectGuard, Step};

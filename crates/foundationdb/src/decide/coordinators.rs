@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use quorate_quorum::spread::{Candidate, spread};
-use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway};
+use super::{Draft, TakesAway, lock};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -192,8 +192,8 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
     else {
         return;
     };
+    let Some(guard) = lock::guard(draft, &draft.seen.desired.name) else { return };
     draft.notice(Severity::Normal, "ChangingCoordinators", format!("{why}; the coordinators become {}", addresses.join(", ")));
-    let guard = Guard { database_generation: report.generation, ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Coordinators(addresses), permit, guard, why));
 }
 

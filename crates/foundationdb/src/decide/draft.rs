@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use quorate_quorum::budget::{Budget, Calm};
-use quorate_quorum::{Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
+use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce};
@@ -33,6 +33,8 @@ pub(super) struct Draft<'a> {
     pub members: Members<'a>,
     /// Hosts of the coordinators, by address and by name.
     coordinators: BTreeSet<String>,
+    /// The lock as it will be once this decision begins to be carried out, if it needs it.
+    pub lock: Option<Fence>,
 }
 
 impl<'a> Draft<'a> {
@@ -67,6 +69,7 @@ impl<'a> Draft<'a> {
             report,
             members: Members::new(report),
             coordinators: coordinators(status.connection.as_deref(), report),
+            lock: None,
             status,
         };
         draft.budget = draft.zone_budget();

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway};
+use super::{Draft, TakesAway, lock};
 use crate::report::MOST_GENERATIONS;
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
@@ -113,9 +113,8 @@ fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_qu
     if places.is_empty() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &granted[0].0) else { return };
     draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
-    let guard =
-        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
 }
 

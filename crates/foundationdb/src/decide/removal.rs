@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
-use super::{Adds, Draft, TakesAway, exclusion, is_ours};
+use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
 use crate::report::{UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, is_replicated};
 use crate::{AtOnce, DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
@@ -274,7 +274,8 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     if places.is_empty() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &places[0]) else { return };
     draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
     let why = "the process groups there are gone";
-    draft.steps.push(Step::adds(Adds::Include(places), Guard::epoch(draft.seen.epoch), why));
+    draft.steps.push(Step::adds(Adds::Include(places), guard, why));
 }
