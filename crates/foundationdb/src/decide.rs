@@ -236,6 +236,14 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
         let released_by = "stopping the other operator and asking for adoption";
         return vec![Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by)];
     }
+    // A version that can't be read is a problem of its own, and not a change to another one.
+    let problem = |problem: &crate::FieldProblem| {
+        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
+        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
+    };
+    if !problems.is_empty() {
+        return problems.iter().map(problem).collect();
+    }
     if let Some(running) = seen.kube.recorded.running_version.as_ref().and_then(|version| version.parse::<crate::Version>().ok())
         && !running.speaks_with(seen.desired.version)
     {
@@ -249,11 +257,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
         );
         return vec![hold.compared(&running, &seen.desired.version)];
     }
-    let problem = |problem: &crate::FieldProblem| {
-        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
-        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
-    };
-    problems.iter().map(problem).collect()
+    Vec::new()
 }
 
 /// Whether a pod was made for this object.
