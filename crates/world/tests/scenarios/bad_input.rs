@@ -147,12 +147,12 @@ async fn a_template_that_cant_be(bad: Value, good: Value, told: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_fits_no_node() {
-    let selector = json!({"spec": {"nodeSelector": {"disk": "none-such"}}});
+    let selector = json!({"spec": {"containers": [], "nodeSelector": {"disk": "none-such"}}});
     a_template_that_cant_be(selector, Value::Null, "PodPending").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_no_api_takes() {
-    let twice = json!({"spec": {"volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]}});
+    let twice = json!({"spec": {"containers": [], "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]}});
     a_template_that_cant_be(twice, Value::Null, "StepFailed").await;
 }

@@ -27,10 +27,18 @@ async fn a19_only_storage_coordinates() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "good coordinators stay, so a preference alone moves nobody; at birth and at the next change it counts"]
-async fn a20_both_coordinate_and_storage_is_preferred() {
+async fn a20_a_preference_moves_nobody_and_counts_at_the_next_change() {
+    let stage = Stage::born().await;
+    let before = stage.view().coordinators();
     let both = json!([{"processClass": "log", "priority": 0}, {"processClass": "storage", "priority": 10}]);
-    coordinators_are_chosen(both, "storage").await;
+    stage.apply(json!({"coordinatorSelection": both}));
+    stage.rest().await;
+    assert_eq!(stage.view().coordinators(), before, "good ones stay");
+    let goes = before.first().unwrap();
+    stage.apply(json!({"processGroupsToRemove": [goes]}));
+    stage.rest().await;
+    let new: Vec<String> = stage.view().coordinators().difference(&before).cloned().collect();
+    assert!(new.len() == 1 && new[0].starts_with("storage"), "{new:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -56,8 +56,9 @@ async fn an_operator_whose_clock_is_wrong_replaces_nobody() {
     assert!(stage.view().groups().keys().eq(before.keys()));
 }
 
-async fn all_pods_are_lost_and_come_back(routing: serde_json::Value) {
-    let stage = Stage::born_as(json!({"routing": routing})).await;
+#[tokio::test(start_paused = true)]
+async fn all_pods_are_lost_and_their_volumes_kept() {
+    let stage = Stage::born().await;
     let before = stage.view().groups();
     for id in before.keys() {
         stage.kill(id);
@@ -70,13 +71,18 @@ async fn all_pods_are_lost_and_come_back(routing: serde_json::Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_pods_are_lost_and_their_volumes_kept() {
-    all_pods_are_lost_and_come_back(json!({"useDNSInClusterFile": true})).await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn all_pods_are_lost_and_with_them_every_address() {
-    all_pods_are_lost_and_come_back(json!({"useDNSInClusterFile": false})).await;
+    let stage = Stage::born_as(json!({"routing": {"useDNSInClusterFile": false}})).await;
+    let before = stage.view().groups();
+    for id in before.keys() {
+        stage.kill(id);
+    }
+    stage.until("it is told", |view| view.held("CoordinatorsLost")).await;
+    stage.pass(1800).await;
+    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8), "for whoever writes the cluster files anew");
+    assert!(stage.writes("delete").is_empty());
+    assert_eq!(stage.writes("database: create").len(), 1, "the one from its birth");
+    assert_eq!(stage.truth(|database| database.data_lost().map(|lost| lost.to_string())), None);
 }
 
 #[tokio::test(start_paused = true)]

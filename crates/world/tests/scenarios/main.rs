@@ -7,6 +7,7 @@ mod coordinators;
 mod counts;
 mod failures;
 mod knobs;
+mod locks;
 mod losses;
 mod replacement;
 mod stage;

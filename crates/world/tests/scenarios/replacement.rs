@@ -47,9 +47,24 @@ async fn a07_a_pod_that_finds_no_node_is_removed_on_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a07_a_pod_that_never_had_an_address_is_removed_on_request() {
+    let stage = Stage::born_as(json!({"automationOptions": {"useLocalitiesForExclusion": false}})).await;
+    let before = stage.view().groups();
+    stage.cordon(true);
+    stage.apply(json!({"processCounts": {"storage": 5}}));
+    stage.until("a fifth waits for a node", |view| view.live("storage").len() == 5 && view.held("PodPending")).await;
+    let id = stage.view().live("storage").into_iter().find(|id| !before.contains_key(id)).unwrap();
+    stage.apply(json!({"processGroupsToRemove": [id]}));
+    stage.until("it is gone", |view| !view.has(&id)).await;
+    stage.cordon(false);
+    stage.rest().await;
+    assert_eq!(stage.view().live("storage").len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a08_one_finds_no_node_and_another_is_replaced() {
     let stage = Stage::born().await;
-    let [stuck, other]: [String; 2] = stage.view().live("stateless")[..2].to_vec().try_into().unwrap();
+    let [stuck, other]: [String; 2] = stage.view().live("storage")[..2].to_vec().try_into().unwrap();
     stage.apply(json!({"buggify": {"noSchedule": [stuck]}}));
     stage.until("its pod is pending", |view| view.conditions(&stuck).contains("PodPending")).await;
     stage.apply(json!({"processGroupsToRemove": [other]}));

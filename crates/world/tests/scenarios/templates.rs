@@ -30,7 +30,9 @@ async fn a29_another_security_context_replaces_the_transaction_system() {
     let stage = Stage::born().await;
     let (logs, storage) = (stage.view().live("log"), stage.view().live("storage"));
     let before = stage.recoveries();
-    stage.apply(json!({"processes": {"general": {"podTemplate": {"spec": {"securityContext": {"fsGroup": 4059}}}}}}));
+    stage.apply(
+        json!({"processes": {"general": {"podTemplate": {"spec": {"containers": [], "securityContext": {"fsGroup": 4059}}}}}}),
+    );
     stage.rest().await;
     let view = stage.view();
     assert!(logs.iter().all(|id| !view.has(id)), "logs are replaced, all in one recovery");
@@ -89,7 +91,7 @@ async fn j87_from_pod_addresses_to_services_and_back() {
 async fn j88_larger_volumes_where_none_can_grow() {
     let stage = Stage::born().await;
     let before = stage.view().live("log");
-    let larger = json!({"spec": {"resources": {"requests": {"storage": "256Gi"}}}});
+    let larger = json!({"spec": {"storageClassName": "network", "resources": {"requests": {"storage": "256Gi"}}}});
     stage.apply(json!({"processes": {"log": {"volumeClaimTemplate": larger}}}));
     stage.rest().await;
     let view = stage.view();
@@ -106,7 +108,7 @@ async fn larger_volumes_that_can_grow_grow_in_place() {
     stage.kubernetes().update_value(class).unwrap();
     stage.rest().await;
     let before = stage.view().groups();
-    let larger = json!({"spec": {"resources": {"requests": {"storage": "256Gi"}}}});
+    let larger = json!({"spec": {"storageClassName": "network", "resources": {"requests": {"storage": "256Gi"}}}});
     stage.apply(json!({"processes": {"log": {"volumeClaimTemplate": larger}}}));
     stage.rest().await;
     assert!(stage.view().groups().keys().eq(before.keys()), "nobody is replaced");
@@ -128,10 +130,10 @@ async fn j89_another_address_family() {
 
 #[tokio::test(start_paused = true)]
 async fn j90_all_storage_is_replaced_one_by_one() {
-    let one = json!({"automationOptions": {"maxConcurrentReplacements": 1, "podUpdateStrategy": "Replacement"}});
+    let one = json!({"automationOptions": {"maxConcurrentReplacements": 1, "podUpdateStrategy": "Replace"}});
     let stage = Stage::born_as(one).await;
     let before = stage.view().live("storage");
-    let label = json!({"metadata": {"labels": {"colour": "green"}}});
+    let label = json!({"metadata": {"labels": {"colour": "green"}}, "spec": {"containers": []}});
     stage.apply(json!({"processes": {"storage": {"podTemplate": label}}}));
     stage
         .until("all are replaced", |view| {
@@ -173,7 +175,7 @@ async fn another_redundancy_mode_waits_for_its_zones() {
     stage.rest().await;
     assert_eq!(stage.view().configuration()["redundancy_mode"], "triple");
     assert_eq!(stage.view().coordinators().len(), 5);
-    assert_eq!(stage.truth(|database| database.copies()).unwrap().kept, 3);
+    stage.until("all data has three copies", |_| stage.truth(|database| database.copies()).unwrap().kept == 3).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! What lies between the operator and its world: every write is noted, some are refused, and some servers complain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ struct State {
     most_pods: Option<usize>,
     /// After so many more writes the operator dies.
     writes_to_live: Option<u64>,
+    /// Operators that have died: nothing of them goes on.
+    dead: BTreeSet<String>,
     /// What servers complain of, by process group.
     complaints: BTreeMap<String, String>,
 }
@@ -41,6 +43,10 @@ impl Wire {
         self.state().story.clone()
     }
 
+    pub fn has_quota(&self) -> bool {
+        self.state().most_pods.is_some()
+    }
+
     pub fn there_are_pods(&self, count: usize) {
         self.state().pods = count;
     }
@@ -53,14 +59,14 @@ impl Wire {
         self.state().writes_to_live = Some(count);
     }
 
-    /// Whether the operator died; from then on another one lives.
+    /// Whether the operator died since this was asked last.
     pub fn has_died(&self) -> bool {
-        let mut state = self.state();
-        let died = state.writes_to_live == Some(0);
-        if died {
-            state.writes_to_live = None;
-        }
-        died
+        self.state().writes_to_live.take_if(|left| *left == 0).is_some()
+    }
+
+    /// Nothing that an operator does arrives any more.
+    pub fn bury(&self, operator: &str) {
+        self.state().dead.insert(operator.to_owned());
     }
 
     pub fn complain(&self, group: &str, of: &str) {
@@ -76,7 +82,7 @@ impl Wire {
 fn is_noted(call: &CallInfo) -> bool {
     let writes = !matches!(call.verb, "get" | "list" | "watch");
     writes
-        && call.client == super::stage::OPERATOR
+        && call.client.starts_with(super::stage::OPERATOR)
         && !call.resource.starts_with("leases")
         && !call.resource.starts_with("events")
 }
@@ -84,14 +90,18 @@ fn is_noted(call: &CallInfo) -> bool {
 impl Interceptor for Wire {
     fn before(&self, call: &CallInfo) -> Verdict {
         let mut state = self.state();
+        if state.dead.contains(&call.client) {
+            return Verdict::Lose;
+        }
         if !is_noted(call) {
             return Verdict::Pass;
         }
-        if let Some(left) = &mut state.writes_to_live {
-            if *left == 0 {
-                return Verdict::Lose;
-            }
+        if let Some(left) = state.writes_to_live.as_mut().filter(|left| **left > 0) {
             *left -= 1;
+            if *left == 0 {
+                state.dead.insert(call.client.clone());
+                return Verdict::Silence;
+            }
         }
         if call.verb == "create" && call.resource == "pods" && state.most_pods.is_some_and(|most| state.pods >= most) {
             return Verdict::Refuse(Status::injected(403, "Forbidden", "exceeded quota: pods"));
@@ -113,6 +123,7 @@ impl Interceptor for Wire {
 
 /// The operator's connection to the databases.
 pub struct Line {
+    pub operator: String,
     pub databases: Databases,
     pub wire: Arc<Wire>,
 }
@@ -120,6 +131,9 @@ pub struct Line {
 impl FoundationDb for Line {
     fn call<'a>(&'a self, target: &'a Target, call: Call, deadline: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
+            if self.wire.state().dead.contains(&self.operator) {
+                return std::future::pending().await;
+            }
             let asked = described(&call);
             let answer = self.databases.call(target, call, deadline).await;
             if let Some(asked) = asked {
