@@ -6,6 +6,7 @@ mod parse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::lock::LockReport;
 use crate::{ProcessClass, ProcessGroupId};
 
 pub use parse::ReportError;
@@ -47,6 +48,8 @@ pub struct DatabaseReport {
     pub processes: BTreeMap<String, ProcessReport>,
     /// Addresses whose exclusion is not finished; `None` if that is not known. Not part of the document, but read with it.
     pub exclusions_in_progress: Option<BTreeSet<String>>,
+    /// The lock that operators share; `None` if it was not read. Not part of the document, but read with it.
+    pub lock: Option<LockReport>,
 }
 
 /// How far the last recovery is.
