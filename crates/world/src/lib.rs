@@ -25,7 +25,7 @@ mod view;
 pub use cluster::Cluster;
 pub use fdbservers::Fdbservers;
 pub use listed::{Listed, ListedServers};
-pub use playground::Playground;
+pub use playground::{Playground, RealPrograms};
 pub use quantity::Amount;
 pub use quorate_quorum::Gate;
 pub use view::ClusterView;

@@ -17,8 +17,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use quorate_world::kubelet::{self, Change, Fault, KubeletSettings, Reach, Window};
-use quorate_world::{Fdbservers, Listed, ListedServers};
 use quorate_world::scenery::PROVISIONER;
+use quorate_world::{Fdbservers, Listed, ListedServers};
 use serde_json::json;
 use tokio::task::JoinSet;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::Api;
+use kube::{Api, Client};
 use quorate_fdb_client::FoundationDb;
 use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock};
 use serde_json::{Value, json};
@@ -38,11 +38,22 @@ pub struct Ground {
 impl Ground {
     /// An operator for all namespaces, which reaches databases through this.
     pub async fn new(control_plane: &'static ControlPlane, kubelets: Kubelets, databases: Arc<dyn FoundationDb>) -> Result<Self> {
+        let client = control_plane.client().await?;
+        Self::with_operator(control_plane, kubelets, databases, client).await
+    }
+
+    /// The same, with an operator that uses this client.
+    pub async fn with_operator(
+        control_plane: &'static ControlPlane,
+        kubelets: Kubelets,
+        databases: Arc<dyn FoundationDb>,
+        client: Client,
+    ) -> Result<Self> {
         let case = control_plane.case("operator").await?;
         case.install_crds()?;
         let lease = LeaseSettings::new(&case.namespace, "quorate", "one");
         let settings = Settings { namespace: None, rounds_at_once: 16, lease };
-        let operator = Operator::new(case.client.clone(), Arc::new(SystemClock), Arc::clone(&databases), settings);
+        let operator = Operator::new(client, Arc::new(SystemClock), Arc::clone(&databases), settings);
         let mut tasks = JoinSet::new();
         tasks.spawn(operator.run(CancellationToken::new()));
         Ok(Self { control_plane, kubelets, databases, _operator: tasks })

@@ -23,11 +23,8 @@ pub async fn a_deleted_pod_comes_back_with_its_volume(ground: Arc<Ground>) {
 
 /// The power of a node goes, until it comes back.
 fn lose_node(ground: &Ground, node: &str) {
-    let fault = Fault::NodeLost {
-        node: node.to_owned(),
-        during: Window { from: Timestamp::now(), until: None },
-        keeps_running: false,
-    };
+    let fault =
+        Fault::NodeLost { node: node.to_owned(), during: Window { from: Timestamp::now(), until: None }, keeps_running: false };
     ground.kubelets.change_settings(|settings| settings.faults.push(fault));
 }
 
@@ -51,19 +48,21 @@ pub async fn what_was_on_a_lost_node_is_replaced(ground: Arc<Ground>) {
     let node = storage["spec"]["nodeName"].as_str().unwrap().to_owned();
     let lost: Vec<String> = pods_on(&stage, &node).await.iter().map(name_of).collect();
     lose_node(&ground, &node);
-    stage.until("as many pods elsewhere as there should be", async || {
-        let ready = stage.ready_pods().await;
-        ready.iter().filter(|pod| !lost.contains(pod)).count() == 8
-    })
-    .await;
+    stage
+        .until("as many pods elsewhere as there should be", async || {
+            let ready = stage.ready_pods().await;
+            ready.iter().filter(|pod| !lost.contains(pod)).count() == 8
+        })
+        .await;
     nothing_is_lost(&stage).await;
     // Once the node is back, what was on it is cleared away.
     find_node(&ground, &node);
-    stage.until("nothing to be left of the lost pods", async || {
-        let names = stage.names("pod").await;
-        !names.iter().any(|name| lost.contains(name)) && stage.list("pvc").await.len() == 6
-    })
-    .await;
+    stage
+        .until("nothing to be left of the lost pods", async || {
+            let names = stage.names("pod").await;
+            !names.iter().any(|name| lost.contains(name)) && stage.list("pvc").await.len() == 6
+        })
+        .await;
     stage.settled().await;
     nothing_is_lost(&stage).await;
 }
@@ -90,11 +89,12 @@ pub async fn all_pods_are_lost_and_no_data(ground: Arc<Ground>) {
     for pod in before.keys() {
         stage.delete("pod", pod).await;
     }
-    stage.until("all pods to be made again", async || {
-        let (now, ready) = (uids(&stage, "pod").await, stage.ready_pods().await.len());
-        ready == 8 && before.iter().all(|(name, uid)| now.get(name).is_some_and(|now| now != uid))
-    })
-    .await;
+    stage
+        .until("all pods to be made again", async || {
+            let (now, ready) = (uids(&stage, "pod").await, stage.ready_pods().await.len());
+            ready == 8 && before.iter().all(|(name, uid)| now.get(name).is_some_and(|now| now != uid))
+        })
+        .await;
     stage.settled().await;
     nothing_is_lost(&stage).await;
 }

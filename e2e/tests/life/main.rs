@@ -46,9 +46,13 @@ async fn ground() -> Ground {
     Ground::new(control_plane, kubelets, Arc::new(databases)).await.unwrap()
 }
 
-/// A cluster that is up and has something in it.
+/// A cluster that is up on four nodes and has something in it.
 async fn born<'a>(ground: &'a Ground, name: &str, spec: &Value) -> Stage<'a> {
-    let stage = ground.stage(name, 4).await.unwrap();
+    born_on(ground, 4, name, spec).await
+}
+
+async fn born_on<'a>(ground: &'a Ground, nodes: usize, name: &str, spec: &Value) -> Stage<'a> {
+    let stage = ground.stage(name, nodes).await.unwrap();
     stage.create(spec).await;
     stage.settled().await;
     stage.database().await.write("kept", "from the beginning").await;

@@ -37,15 +37,17 @@ pub async fn it_shrinks_and_nothing_is_left_of_who_went(ground: Arc<Ground>) {
     let stage = born(&ground, "shrinking", &counts(4)).await;
     stage.change(&counts(3)).await;
     stage.settled().await;
-    stage.until("one storage pod and its volume to be gone", async || {
-        stage.list("pod").await.len() == 8 && stage.list("pvc").await.len() == 6
-    })
-    .await;
-    stage.until("nothing to be excluded any more", async || {
-        let status = stage.database().await.status().await.unwrap_or_default();
-        status["cluster"]["configuration"]["excluded_servers"].as_array().is_some_and(Vec::is_empty)
-    })
-    .await;
+    stage
+        .until("one storage pod and its volume to be gone", async || {
+            stage.list("pod").await.len() == 8 && stage.list("pvc").await.len() == 6
+        })
+        .await;
+    stage
+        .until("nothing to be excluded any more", async || {
+            let status = stage.database().await.status().await.unwrap_or_default();
+            status["cluster"]["configuration"]["excluded_servers"].as_array().is_some_and(Vec::is_empty)
+        })
+        .await;
     nothing_is_lost(&stage).await;
 }
 

@@ -134,7 +134,8 @@ async fn a_knob_is_set(real: &Real<'_>) {
 
 async fn a_storage_process_is_cut_off(real: &Real<'_>) {
     let (connection, processes) = (real.connection().await, real.stage.database().await.processes().await);
-    let is_plain = |(group, process): &(&String, &Process)| group.starts_with("storage") && !connection.contains(&process.address);
+    let is_plain =
+        |(group, process): &(&String, &Process)| group.starts_with("storage") && !connection.contains(&process.address);
     let pod = processes.iter().find(is_plain).map(|(group, _)| format!("sample-{group}")).unwrap();
     real.pods.network().await.cut(&pod).unwrap();
     real.say(&format!("{pod} is cut off"));
