@@ -16,10 +16,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::database::Databases;
-use crate::database::Databases;
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Kubernetes, serve};
-use crate::monitor::MonitorSettings;
 use crate::monitor::MonitorSettings;
 use crate::processes::{RealPods, RealPodsSettings};
 use crate::scenery::{self, NAMESPACE};
