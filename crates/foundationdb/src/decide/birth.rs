@@ -6,7 +6,7 @@
 use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
 
-use super::{Adds, Draft, is_ours};
+use super::{Adds, Draft, is_ours, revival};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
@@ -18,7 +18,7 @@ const PATIENCE_WITH_PROCESSES: f64 = 60.0;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if draft.status.connection.is_none() {
-        draft.status.connection = draft.seen.desired.seed_connection.clone();
+        draft.status.connection = revival::connection(draft.seen);
     }
     match draft.status.connection {
         None => choose_coordinators(draft),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use quorate_quorum::{Guard, Hold, Severity, Step};
+use quorate_quorum::{Hold, Severity, Step};
 
-use super::{Adds, Draft};
+use super::{Adds, Draft, lock};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
 use crate::report::ConfigurationReport;
 use crate::tolerance::Copies;
@@ -36,9 +36,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if permit.is_none() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &desired.name) else { return };
     draft.notice(Severity::Normal, "ConfiguringDatabase", format!("changing the database's configuration: {what}"));
     let why = format!("the database is configured otherwise than asked for: {what}");
-    draft.steps.push(Step::adds(Adds::Configuration(keys), Guard::epoch(draft.seen.epoch), why));
+    draft.steps.push(Step::adds(Adds::Configuration(keys), guard, why));
 }
 
 /// What differs: the keys to set, and a word for each.
