@@ -14,6 +14,14 @@ pub const PROVISIONER: &str = "network.simulated.example.org";
 /// The class of those disks.
 pub(crate) const CLASS: &str = "network";
 
+/// A taint that makes process groups leave a node.
+pub(crate) const TAINT: &str = "example.org/maintenance";
+
+/// The cluster as databases know it.
+pub(crate) fn cluster() -> String {
+    format!("{NAMESPACE}/{CLUSTER}")
+}
+
 /// The names of the nodes.
 pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
@@ -33,7 +41,7 @@ pub(crate) fn build_with(kubernetes: &Kubernetes, cluster: &Value) -> Result<(),
     kubernetes.create_value(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
-        "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
+        "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
     }))?;
     kubernetes.create_value(cluster.clone())?;
     Ok(())
@@ -52,6 +60,8 @@ pub(crate) fn cluster() -> Value {
             "minimumUptimeSecondsForBounce": 60,
             "automationOptions": {"replacements": {
                 "failureDetectionTimeSeconds": 180,
+                "taintReplacementTimeSeconds": 60,
+                "taintReplacementOptions": [{"key": TAINT, "durationInSeconds": 60}],
                 "replacementBucket": {"enabled": true},
             }},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},

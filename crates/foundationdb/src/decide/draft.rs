@@ -91,12 +91,18 @@ impl<'a> Draft<'a> {
             };
             self.seen.now.duration_since(since) < patience
         };
+        // A pod that was just made serves nobody yet, although the database still lists the server of the one before it.
+        let starts = |id: &ProcessGroupId, class: ProcessClass| {
+            let pod = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, class, id));
+            pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
+        };
         let down: Vec<String> = self
             .status
             .groups
             .iter()
-            .filter(|(_, group)| {
-                group.removal.is_none() && group.conditions.iter().any(|(condition, since)| counts(*condition, *since))
+            .filter(|(id, group)| {
+                let fails = group.conditions.iter().any(|(condition, since)| counts(*condition, *since));
+                group.removal.is_none() && (fails || starts(id, group.class))
             })
             .map(|(id, _)| self.zone_of(id))
             .collect();

@@ -35,6 +35,8 @@ pub struct Database {
     pub(super) connection: Connection,
     /// The volumes on which coordinators keep their state, by their addresses.
     pub(super) coordinating: BTreeMap<String, String>,
+    /// Under which name they wrote it last; empty before they ever did.
+    pub(super) coordinated: String,
     pub(super) phase: Phase,
     pub(super) generation: u64,
     /// The process that leads the cluster; empty if none does.
@@ -83,6 +85,7 @@ impl Database {
             members: BTreeSet::new(),
             connection,
             coordinating: BTreeMap::new(),
+            coordinated: String::new(),
             phase: Phase::Leaderless(Election::First),
             generation: 1,
             controller: String::new(),

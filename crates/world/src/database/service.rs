@@ -93,6 +93,17 @@ impl Databases {
         done
     }
 
+    /// Shows the database of a cluster as it is now. Nobody who waits is disturbed by it.
+    pub fn look<T>(&self, cluster: &str, at: impl FnOnce(Option<&Database>) -> T) -> T {
+        let now = (self.now)();
+        let mut state = self.state();
+        let database = state.of(cluster).map(|database| {
+            database.advance(now);
+            &*database
+        });
+        at(database)
+    }
+
     /// Lets every database come to the present, and gives the processes that ended on the way.
     pub fn advance(&self) -> Vec<Exit> {
         let now = (self.now)();

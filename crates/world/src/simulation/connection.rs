@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use futures::future::{self, BoxFuture};
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Management, Target};
+use tokio::time::Instant;
 
-use super::faults::{DatabaseVerdict, Faults};
+use super::faults::{Asked, DatabaseVerdict, Faults};
 use crate::database::Databases;
 
 /// The connection of one operator.
@@ -21,30 +22,47 @@ impl Connection {
     pub(super) fn new(operator: String, databases: Databases, faults: Arc<Faults>) -> Self {
         Self { operator, databases, faults }
     }
+
+    /// Reads, which changes nothing.
+    async fn look(&self, target: &Target, call: Call, deadline: Duration) -> Result<Answer, Failure> {
+        match self.faults.disturb_database(&self.operator, None) {
+            DatabaseVerdict::Fault(fault) => self.databases.fail_next(&target.cluster, fault),
+            DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter => return future::pending().await,
+            DatabaseVerdict::Pass => {}
+        }
+        self.databases.call(target, call, deadline).await
+    }
 }
 
 impl FoundationDb for Connection {
     fn call<'a>(&'a self, target: &'a Target, call: Call, deadline: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
-            let what = described(&call);
-            let verdict = self.faults.disturb_database(&self.operator, what.as_deref());
-            match verdict {
+            let Some(what) = described(&call) else { return self.look(target, call, deadline).await };
+            let asked = || Asked {
+                client: self.operator.clone(),
+                call: call.clone(),
+                before: self.databases.look(&target.cluster, |database| database.cloned()),
+                at: Instant::now(),
+            };
+            match self.faults.disturb_database(&self.operator, Some(&what)) {
                 DatabaseVerdict::Pass => {}
                 DatabaseVerdict::Fault(fault) => self.databases.fail_next(&target.cluster, fault),
                 // A process that is gone waits for nothing any more.
                 DatabaseVerdict::CrashBefore => return future::pending().await,
                 DatabaseVerdict::CrashAfter => {
+                    self.faults.asks_database(&what, asked());
                     let _ = self.databases.call(target, call, deadline).await;
                     return future::pending().await;
                 }
             }
-            if let Some(what) = &what {
-                self.faults.asks_database(&self.operator, what);
-            }
+            let asked = asked();
+            let killed = Asked { before: asked.before.clone(), call: call.clone(), client: asked.client.clone(), ..asked };
+            self.faults.asks_database(&what, asked);
             let answer = self.databases.call(target, call, deadline).await;
-            if let Some(what) = what {
-                self.faults.database_answered(&self.operator, &what, &answer);
+            if answer == Ok(Answer::Killed(true)) {
+                self.faults.killed(killed);
             }
+            self.faults.database_answered(&self.operator, &what, &answer);
             answer
         })
     }

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_fdb_client::{Answer, Failure};
+use quorate_fdb_client::{Answer, Call, Failure};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::script::{CallFault, Disturbance, EventFault, Script};
+use crate::database::Database;
 use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Metadata, Status, Verdict, WatchInfo};
 
 /// How the names of the operators' clients begin.
@@ -38,6 +39,8 @@ struct State {
     news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
+    /// When an operator last sent a write, by its words.
+    sent: BTreeMap<(String, String), Instant>,
     story: Vec<String>,
 }
 
@@ -60,6 +63,18 @@ pub(crate) enum Effect {
     Sent { client: String, what: String, at: Instant },
     /// It was carried out, whenever it was sent.
     Done(Box<Arrival>),
+    /// A database was asked to change something.
+    Asked(Box<Asked>),
+    /// A database has killed servers, as it was asked to.
+    Killed(Box<Asked>),
+}
+
+/// What an operator asked of a database, and how that was before.
+pub(crate) struct Asked {
+    pub(crate) client: String,
+    pub(crate) call: Call,
+    pub(crate) before: Option<Database>,
+    pub(crate) at: Instant,
 }
 
 /// A write that was carried out.
@@ -70,6 +85,9 @@ pub(crate) struct Arrival {
     pub(crate) name: String,
     pub(crate) before: Option<Value>,
     pub(crate) after: Option<Value>,
+    /// When the operator sent it.
+    pub(crate) sent: Instant,
+    /// When it was carried out.
     pub(crate) at: Instant,
 }
 
@@ -176,9 +194,16 @@ impl Faults {
     }
 
     /// An operator asks a database to change something.
-    pub(crate) fn asks_database(&self, client: &str, what: &str) {
-        let (client, what) = (client.to_owned(), format!("database: {what}"));
-        self.lock().news.effects.push(Effect::Sent { client, what, at: Instant::now() });
+    pub(crate) fn asks_database(&self, what: &str, asked: Asked) {
+        let (client, what) = (asked.client.clone(), format!("database: {what}"));
+        let effects = [Effect::Sent { client, what, at: asked.at }, Effect::Asked(Box::new(asked))];
+        self.lock().news.effects.extend(effects);
+        self.happened.notify_one();
+    }
+
+    /// A database has killed servers.
+    pub(crate) fn killed(&self, asked: Asked) {
+        self.lock().news.effects.push(Effect::Killed(Box::new(asked)));
     }
 
     /// A database answered an operator that wanted something changed.
@@ -288,8 +313,10 @@ impl Interceptor for Faults {
             }
         }
         if is_write(call) && verdict != Verdict::Lose && is_effect(&call.resource) {
-            let (client, what) = (call.client.clone(), described(call));
-            self.lock().news.effects.push(Effect::Sent { client, what, at: Instant::now() });
+            let (client, what, at) = (call.client.clone(), described(call), Instant::now());
+            let mut state = self.lock();
+            state.sent.insert((client.clone(), what.clone()), at);
+            state.news.effects.push(Effect::Sent { client, what, at });
         }
         verdict
     }
@@ -309,6 +336,8 @@ impl Interceptor for Faults {
             self.tell(format!("{}: {}{space}{made} -> {}", call.client, described(call), done.code));
         }
         if done.code < 300 && !call.resource.starts_with("events") {
+            let at = Instant::now();
+            let sent = self.lock().sent.get(&(call.client.clone(), described(call))).copied().unwrap_or(at);
             let arrival = Arrival {
                 client: call.client.clone(),
                 verb: call.verb,
@@ -316,7 +345,8 @@ impl Interceptor for Faults {
                 name: call.name.clone(),
                 before: done.before.cloned(),
                 after: done.after.cloned(),
-                at: Instant::now(),
+                sent,
+                at,
             };
             self.lock().news.effects.push(Effect::Done(Box::new(arrival)));
         }
