@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn exclusions_are_asked_for_once_there_is_a_database() {
-        assert!(!look(&cluster("", &json!({}), None)).exclusions);
-        assert!(look(&cluster("", &json!({"configured": true}), None)).exclusions);
-        assert!(look(&cluster("seed", &json!({}), None)).exclusions);
+        assert!(!look(&cluster("", &json!({})), None).exclusions);
+        assert!(look(&cluster("", &json!({"configured": true})), None).exclusions);
+        assert!(look(&cluster("seed", &json!({})), None).exclusions);
     }
 
     #[test]
