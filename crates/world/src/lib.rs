@@ -18,6 +18,7 @@ mod quantity;
 pub mod scenery;
 pub mod scheduler;
 pub mod simulation;
+pub mod stage;
 mod view;
 
 pub use cluster::Cluster;
@@ -25,4 +26,5 @@ pub use fdbservers::Fdbservers;
 pub use playground::Playground;
 pub use quantity::Amount;
 pub use quorate_quorum::Gate;
+pub use stage::Stage;
 pub use view::ClusterView;

@@ -11,12 +11,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::database::Databases;
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Kubernetes, serve};
+use crate::monitor::MonitorSettings;
 use crate::scenery::{self, NAMESPACE};
 use crate::view::{is_ready, name, node_of};
-use crate::database::Databases;
-use crate::monitor::MonitorSettings;
 use crate::{Cluster, Fdbservers};
 
 /// How often the world looks whether somebody did something.

@@ -7,7 +7,7 @@ use crate::kubernetes::{Kubernetes, Status};
 /// The namespace everything happens in.
 pub const NAMESPACE: &str = "default";
 /// The cluster.
-pub(crate) const CLUSTER: &str = "sample";
+pub const CLUSTER: &str = "sample";
 /// The provisioner of disks that can be reached from everywhere; a name that a real API server takes for a volume's driver as well.
 pub const PROVISIONER: &str = "network.simulated.example.org";
 
@@ -15,14 +15,20 @@ pub const PROVISIONER: &str = "network.simulated.example.org";
 pub(crate) const CLASS: &str = "network";
 
 /// The names of the nodes.
-pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+pub const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
 /// Builds all of it.
 pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
+    land(kubernetes, NODES)?;
+    kubernetes.create_value(sample()).map(drop)
+}
+
+/// Builds everything but the cluster.
+pub(crate) fn land<'a>(kubernetes: &Kubernetes, nodes: impl IntoIterator<Item = &'a str>) -> Result<(), Status> {
     for crd in quorate_api::crds() {
         kubernetes.create_value(crd)?;
     }
-    for node in NODES {
+    for node in nodes {
         add_node(kubernetes, node)?;
     }
     kubernetes.create_value(json!({
@@ -30,7 +36,12 @@ pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
     }))?;
-    kubernetes.create_value(json!({
+    Ok(())
+}
+
+/// A small cluster.
+pub fn sample() -> Value {
+    json!({
         "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
         "spec": {
@@ -45,8 +56,7 @@ pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
             }},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },
-    }))?;
-    Ok(())
+    })
 }
 
 /// A node with room for all of it. Its zone is the letter in its name.

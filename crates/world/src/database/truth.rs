@@ -71,6 +71,21 @@ impl Database {
         })
     }
 
+    /// How often the transaction system was recruited; every recovery is one more.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The command lines of all that runs, by address.
+    pub fn command_lines(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.processes.iter().map(|(address, process)| (address.as_str(), process.spec.command_line.as_str()))
+    }
+
+    /// How many coordinators there are, and how many of them run.
+    pub fn coordinators(&self) -> (usize, usize) {
+        (self.connection.coordinators.len(), self.answering(&self.connection).count())
+    }
+
     /// What would be lost for good if these volumes went now.
     pub fn lost_without(&self, volumes: &[&str]) -> Option<Lost> {
         let mut without = self.clone();

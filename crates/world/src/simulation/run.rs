@@ -15,11 +15,11 @@ use super::scenario::Scenario;
 use super::script::{Disturbance, Script, Trouble};
 use super::trouble::Repair;
 use crate::database::Databases;
-use crate::monitor::MonitorSettings;
-use crate::{Cluster, Fdbservers};
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Image, Kubernetes};
+use crate::monitor::MonitorSettings;
 use crate::scenery;
+use crate::{Cluster, Fdbservers};
 
 /// After the last fault the cluster must be as it should be within this time: ten minutes, and the longest wait there is, which is the
 /// five minutes a pod stays on a lost node.
