@@ -72,11 +72,11 @@ async fn delete(stage: &Stage, name: &str) -> Result<Reaction> {
     ensure!(stage.until(Duration::from_secs(120), is_made).await, "{name} was not made again");
     let entries = stage.ledger.since(position);
     let create = entries.iter().find(|entry| made(&entry.did)).map(|entry| entry.at).unwrap_or_default();
-    // Between the look and the next call to the API nothing else takes time.
+    // Between the look and the round's next call nothing else takes time.
     let looked = entries.iter().filter(|entry| matches!(entry.did, Did::Database(Call::Look(_)))).map(|entry| entry.at);
+    let of_a_round = |did: &Did| matches!(did, Did::Kubernetes(call, _) if !call.resource.starts_with("leases"));
     let answered = |at: Duration| {
-        let next =
-            entries.iter().filter(|entry| matches!(&entry.did, Did::Kubernetes(..)) && entry.at >= at).map(|entry| entry.at);
+        let next = entries.iter().filter(|entry| of_a_round(&entry.did) && entry.at >= at).map(|entry| entry.at);
         next.min().unwrap_or(at) - at
     };
     let database = looked.filter(|at| *at <= create).map(answered).sum();

@@ -56,7 +56,13 @@ pub(super) async fn grown(counts: Counts) -> Result<Stage> {
 
 /// Waits until everything is as asked for.
 pub(super) async fn rest(stage: &Stage, after: &str) -> Result<()> {
-    let rests = stage.until(PATIENCE, is_at_rest).await;
+    // Reading a large cluster is dear, so it is read only if something was written.
+    let mut looked_at = None;
+    let rests = stage.until(PATIENCE, |stage| {
+        let revision = Some(stage.kubernetes().revision());
+        std::mem::replace(&mut looked_at, revision) != revision && is_at_rest(stage)
+    });
+    let rests = rests.await;
     ensure!(rests, "the cluster did not come to rest after {after}: {:?}", holds(stage));
     Ok(())
 }

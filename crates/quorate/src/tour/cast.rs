@@ -116,25 +116,24 @@ impl Cast<'_> {
 
     /// The last process group of a class, which is no coordinator if it can be helped.
     pub(super) fn last_of(self, class: &str) -> String {
-        let coordinators = self.status().connection_string.unwrap_or_default();
-        let is_coordinator = |group: &ProcessGroupStatus| {
-            group.addresses.iter().flatten().any(|address| coordinators.contains(&format!("{address}:")))
-        };
-        let of_class = |group: &ProcessGroupStatus| group.process_class.as_deref() == Some(class);
-        let groups = self.groups();
-        let mut names: Vec<(bool, &String)> =
-            groups.iter().filter(|(_, group)| of_class(group)).map(|(name, group)| (!is_coordinator(group), name)).collect();
+        let of_class = |(_, group): &(String, ProcessGroupStatus)| group.process_class.as_deref() == Some(class);
+        let mut names: Vec<(bool, String)> =
+            self.groups().into_iter().filter(of_class).map(|(name, group)| (!self.is_coordinator(&name, &group), name)).collect();
         names.sort();
-        names.pop().map(|(_, name)| name.clone()).unwrap_or_default()
+        names.pop().map(|(_, name)| name).unwrap_or_default()
     }
 
     /// The process group of some coordinator.
     pub(super) fn a_coordinator(self) -> String {
-        let coordinators = self.status().connection_string.unwrap_or_default();
-        let is_coordinator = |group: &ProcessGroupStatus| {
-            group.addresses.iter().flatten().any(|address| coordinators.contains(&format!("{address}:")))
-        };
-        self.groups().into_iter().find(|(_, group)| is_coordinator(group)).map(|(name, _)| name).unwrap_or_default()
+        let found = self.groups().into_iter().find(|(name, group)| self.is_coordinator(name, group));
+        found.map(|(name, _)| name).unwrap_or_default()
+    }
+
+    /// Whether the connection string names it, by its pod or by its address.
+    fn is_coordinator(self, name: &str, group: &ProcessGroupStatus) -> bool {
+        let connection = self.status().connection_string.unwrap_or_default();
+        let by_name = connection.contains(&format!("{}.", self.pod_of(name)));
+        by_name || group.addresses.iter().flatten().any(|address| connection.contains(&format!("{address}:")))
     }
 
     /// The pod of a process group.
@@ -168,8 +167,9 @@ impl Cast<'_> {
         self.database(|database| database.available()) == Some(true)
     }
 
-    pub(super) fn generation(self) -> u64 {
-        self.database(|database| database.generation()).unwrap_or_default()
+    /// How many recoveries there were so far.
+    pub(super) fn recoveries(self) -> u64 {
+        self.database(|database| database.recoveries()).unwrap_or_default()
     }
 
     /// A client of the database writes a key.

@@ -71,9 +71,15 @@ impl Database {
         })
     }
 
-    /// How often the transaction system was recruited; every recovery is one more.
-    pub fn generation(&self) -> u64 {
-        self.generation
+    /// How many recoveries there were; each adds two to the generation.
+    pub fn recoveries(&self) -> u64 {
+        self.generation / 2
+    }
+
+    /// Whether nothing is missing: commits are accepted, every copy can be read, and no log of an older generation is needed any more.
+    pub fn is_whole(&self) -> bool {
+        let served = self.copies().is_some_and(|copies| copies.served >= copies.wanted);
+        self.available() && served && self.logs.len() <= 1
     }
 
     /// The command lines of all that runs, by address.

@@ -23,11 +23,17 @@ pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
         matches!(call, Call::Commit(Commit { manage: Some(Management::Configure(Change { new: Some(_), .. })), .. }))
     });
     let why = "A second `configure new` on a database with data would be the end of it; this one is fenced by an id of its own.";
-    telling.expect("the database is created exactly once", if created == 1 { "once".to_owned() } else { format!("{created} times") }, created == 1, why);
+    telling.expect(
+        "the database is created exactly once",
+        if created == 1 { "once".to_owned() } else { format!("{created} times") },
+        created == 1,
+        why,
+    );
 
     let pods = telling.cast().pods().len();
     let claims = telling.stage().kubernetes().list::<PersistentVolumeClaim>(NAMESPACE).map_or(0, |claims| claims.len());
-    let why = "Logs and storage servers keep what must outlive their pods. Stateless processes keep nothing, so they have no volumes.";
+    let why =
+        "Logs and storage servers keep what must outlive their pods. Stateless processes keep nothing, so they have no volumes.";
     let groups = telling.cast().groups();
     let keep = groups.values().filter(|group| matches!(group.process_class.as_deref(), Some("storage" | "log"))).count();
     let seen = format!("{pods} pods and {claims} claims for {} process groups", groups.len());

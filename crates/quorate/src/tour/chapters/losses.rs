@@ -19,7 +19,7 @@ const VALUE: &str = "42";
 pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
     telling.begin_with("").await?;
     let written = telling.cast().write(KEY, VALUE).await;
-    telling.expect("a client writes a key", written, written, "");
+    telling.expect("a client writes a key", said(written), written, "");
     one_pod(telling).await;
     a_node(telling).await;
     all_pods(telling).await;
@@ -45,7 +45,7 @@ async fn a_node(telling: &mut Telling) {
     telling.pass(Duration::from_secs(90)).await;
     let available = telling.cast().available();
     let why = "Every piece of data has a copy in another zone, and so has every log.";
-    telling.expect("the database is available without it", available, available, why);
+    telling.expect("the database is available without it", said(available), available, why);
     telling.happens(format!("whoever looks after the machines removes {node} from the cluster"));
     telling.stage().kubernetes().delete::<Node>("", &node, None).ok();
     let moved = |cast: Cast<'_>| {
@@ -65,7 +65,7 @@ async fn all_pods(telling: &mut Telling) {
         telling.stage().kubernetes().delete::<Pod>(NAMESPACE, pod.metadata.name.as_deref().unwrap_or_default(), Some(0)).ok();
     }
     let back = |cast: Cast<'_>| cast.pods().iter().all(|pod| !before.contains(&pod.metadata.uid)) && cast.is_at_rest();
-    let why = "The coordinators keep on their volumes that there is a database; their pods have other addresses now, so the others are told.";
+    let why = "The coordinators keep on their volumes that there is a database, and are named by their pods, whose names stay.";
     telling.await_that("every pod is there again, and all is well", 2 * A_WHILE, back, why).await;
     still_there(telling).await;
 }
@@ -79,6 +79,10 @@ async fn still_there(telling: &mut Telling) {
         (None, false) => "it can't be read".to_owned(),
     };
     telling.expect("what was written is there", seen, there && lost.is_none(), "");
+}
+
+fn said(is_so: bool) -> &'static str {
+    if is_so { "it is so" } else { "it is not so" }
 }
 
 fn uid(cast: Cast<'_>, pod: &str) -> Option<String> {
