@@ -14,11 +14,13 @@ mod exclusion;
 mod failures;
 mod growth;
 mod health;
+mod lock;
 mod members;
 mod misconfigured;
 mod pods;
 mod removal;
 mod requested;
+mod revival;
 mod services;
 mod shrink;
 #[cfg(test)]
@@ -100,6 +102,22 @@ pub enum Adds {
     Configuration(ConfigurationKeys),
     /// Places that may be used again: addresses and localities.
     Include(Vec<String>),
+    /// The lock that operators share: taken, kept for longer, or given back.
+    Lock {
+        /// Its key.
+        key: Vec<u8>,
+        /// What it must say now.
+        from: Option<Vec<u8>>,
+        /// What it says then; nothing if it is given back.
+        to: Option<Vec<u8>>,
+    },
+    /// Operators that may not take the lock, as key and name; or that may again.
+    DenyList {
+        /// To be written.
+        deny: Vec<(Vec<u8>, String)>,
+        /// To be cleared.
+        allow: Vec<Vec<u8>>,
+    },
 }
 
 /// What is taken away from a cluster, if only for a moment.
@@ -156,6 +174,8 @@ pub struct ClusterStatus {
     pub configuration: BTreeMap<String, String>,
     /// How far data movement has to go, as the database ranks it.
     pub data_movement_priority: Option<i64>,
+    /// Operators that may not take the lock.
+    pub denied: Vec<String>,
     /// Room for automatic replacements, per bucket.
     pub buckets: Vec<quorate_quorum::buckets::Shown>,
 }
@@ -168,8 +188,10 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
         draft.holds.extend(left_alone);
         return draft.finish();
     }
+    revival::propose(&mut draft);
     birth::learn(&mut draft);
     conditions::observe(&mut draft);
+    draft.budget = draft.zone_budget();
     // Who is to go, and who comes in their place.
     requested::propose(&mut draft);
     misconfigured::propose(&mut draft);
@@ -190,7 +212,9 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     bounce::propose(&mut draft);
     updates::propose(&mut draft);
     disruption_budget::propose(&mut draft);
+    lock::keep_the_deny_list(&mut draft);
     health::propose(&mut draft);
+    lock::give_back(&mut draft);
     draft.finish()
 }
 
@@ -226,13 +250,13 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
             sentence,
             format!("asking for a version {}.{}", running.major, running.minor),
         );
-        return vec![hold.compared(&running, &seen.desired.version)];
+        return vec![hold.compared(running, seen.desired.version)];
     }
     let problem = |problem: &crate::FieldProblem| {
         let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
         Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
     };
-    problems.iter().map(problem).collect()
+    problems.iter().map(problem).chain(revival::obstacle(seen)).collect()
 }
 
 /// Whether a pod was made for this object.

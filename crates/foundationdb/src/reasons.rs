@@ -32,6 +32,8 @@ reasons! {
     DATABASE_UNREACHABLE = "DatabaseUnreachable",
     /// The database answers, and can't be used.
     DATABASE_UNAVAILABLE = "DatabaseUnavailable",
+    /// Volumes of a database are there, and nobody knows the way to it.
+    VOLUMES_OF_AN_EARLIER_LIFE = "VolumesOfAnEarlierLife",
     /// The first coordinators are not chosen yet.
     WAITING_FOR_COORDINATORS = "WaitingForCoordinators",
     /// The database is not created yet.
@@ -48,6 +50,10 @@ reasons! {
     CONFIGURATION_HELD = "ConfigurationHeld",
     /// The ConfigMap of the cluster's name belongs to somebody else.
     CONFIG_MAP_NOT_OURS = "ConfigMapNotOurs",
+    /// Another operator holds the lock of the database.
+    LOCKED = "Locked",
+    /// This operator may not take the lock of the database.
+    LOCK_DENIED = "LockDenied",
     /// A pod was not placed on a node.
     POD_PENDING = "PodPending",
     /// A pod is being deleted.

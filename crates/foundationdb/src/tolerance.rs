@@ -37,7 +37,7 @@ impl Copies {
 /// Process groups whose copies are gone and not yet made again, as far as anybody can know.
 ///
 /// A storage or log process that vanished without having been drained is a lost copy until the database, asked long enough after, shows
-/// everything replicated.
+/// everything replicated. One that never had an address never held any.
 pub fn lost<'a>(
     groups: impl IntoIterator<Item = (&'a ProcessGroupId, &'a ProcessGroup)>,
     report: &DatabaseReport,
@@ -46,7 +46,8 @@ pub fn lost<'a>(
     let healed = is_replicated(report);
     let is_lost = |group: &ProcessGroup| {
         let Some(since) = group.conditions.get(&GroupCondition::MissingProcesses) else { return false };
-        group.exclusion.is_none() && holds_copies(group.class) && !(healed && now.duration_since(*since) >= DATABASE_KNOWS_AFTER)
+        let held = group.exclusion.is_none() && holds_copies(group.class) && !group.addresses.is_empty();
+        held && !(healed && now.duration_since(*since) >= DATABASE_KNOWS_AFTER)
     };
     groups.into_iter().filter(|(_, group)| is_lost(group)).map(|(id, _)| id).collect()
 }

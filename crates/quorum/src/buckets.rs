@@ -73,9 +73,10 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         if let Some(hold) = self.another_domain(who) {
             return Err(Box::new(hold));
         }
-        let (used, limit) = (self.used(bucket), self.limit(bucket));
+        let limit = self.limit(bucket);
         let counts = self.domains.is_none() || matches!(self.limits, Limits::PerBucket(..));
-        if counts && used.len() >= limit {
+        if counts && self.count(bucket) >= limit {
+            let used = self.used(bucket);
             let which = match self.limits {
                 Limits::Together(_) => "all replacements".to_owned(),
                 Limits::PerBucket(..) => format!("replacements of kind {bucket}"),
@@ -84,7 +85,7 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
             let released_by = if used.is_empty() {
                 format!("a limit above {limit} for {bucket}")
             } else {
-                format!("{} being excluded", used.join(", "))
+                format!("{} being excluded", some_of(&used))
             };
             let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, released_by);
             return Err(Box::new(hold.compared(format!("{} in flight", used.len()), format!("fewer than {limit}"))));
@@ -116,7 +117,7 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         };
         let fits = in_flight.len() < limit || (in_flight.len() == limit && in_flight.contains(&of(who)));
         (!fits).then(|| {
-            let names = in_flight.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let names = some_of(&in_flight.iter().collect::<Vec<_>>());
             let sentence = format!("{who} is not replaced yet, because replacements may span {limit} fault domains");
             let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, format!("what is in flight in {names} being excluded"));
             hold.compared(format!("{} fault domains in flight", in_flight.len()), format!("at most {limit}"))
@@ -134,12 +135,26 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         }
     }
 
+    fn count(&self, bucket: Bucket) -> usize {
+        match self.limits {
+            Limits::Together(_) => self.in_flight.values().map(BTreeSet::len).sum(),
+            Limits::PerBucket(..) => self.in_flight.get(&bucket).map_or(0, BTreeSet::len),
+        }
+    }
+
     fn used(&self, bucket: Bucket) -> Vec<String> {
         match self.limits {
             Limits::Together(_) => self.in_flight.values().flatten().cloned().collect(),
             Limits::PerBucket(..) => self.in_flight.get(&bucket).into_iter().flatten().cloned().collect(),
         }
     }
+}
+
+/// The first of many, for one sentence.
+fn some_of(names: &[impl AsRef<str>]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{shown} and {} others", names.len() - SHOWN) } else { shown }
 }
 
 fn room(limit: i64) -> usize {

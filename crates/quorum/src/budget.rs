@@ -82,6 +82,16 @@ impl Budget {
         Self { disrupted: disrupted.into_iter().map(str::to_owned).collect(), at_most, recovery: None }
     }
 
+    /// Whether a zone is disrupted already, so that more of it may go.
+    pub fn is_disrupted(&self, zone: &str) -> bool {
+        self.disrupted.contains(zone)
+    }
+
+    /// Whether nothing is disrupted, by us or by itself.
+    pub fn is_untouched(&self) -> bool {
+        self.disrupted.is_empty()
+    }
+
     /// Asks for a recovery of the database: one per decision, with enough time since the last, and never on top of unfinished ones.
     pub fn recover(&mut self, what: &str, calm: &Calm, spacing: SignedDuration) -> Result<Permit, NoRecovery> {
         if let Some(other) = &self.recovery {

@@ -1,9 +1,9 @@
 //! Restarts: servers whose arguments changed are restarted together, once every monitor has the new configuration. One recovery (or two)
 //! for all is what a restart costs; one by one it would be many.
 
-use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
+use quorate_quorum::{Gate, Hold, JournalEntry, Severity, Step};
 
-use super::{Draft, TakesAway};
+use super::{Draft, TakesAway, lock};
 use crate::report::bare;
 use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
@@ -36,12 +36,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .flat_map(|id| draft.members.of(id, &draft.status.groups[id]))
         .map(|server| bare(server.address).to_owned())
         .collect();
+    let Some(guard) = lock::guard(draft, &wrong[0].0) else { return };
     draft.notice(Severity::Normal, "BouncingProcesses", format!("restarting {} servers with new arguments", addresses.len()));
     let uid = draft.report.and_then(|report| report.generation).map_or_else(String::new, |generation| generation.to_string());
     let entry = JournalEntry { what: JOURNAL.to_owned(), uid, zone: String::new(), since: draft.seen.now };
     draft.status.journal.begin(JOURNAL, entry);
-    let guard =
-        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Kill(addresses), permit, guard, what));
 }
 

@@ -9,7 +9,7 @@ use super::members::Server;
 use super::{Draft, is_ours};
 use crate::monitor::MonitorConfiguration;
 use crate::report::host;
-use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroupId, objects};
+use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
     let mut asked = Asked::new(draft);
@@ -116,9 +116,15 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     let Some(report) = report.filter(|report| status.configured && !report.processes.is_empty()) else { return };
     let Some(group) = status.groups.get_mut(id) else { return };
     let now = seen.now;
-    let servers = members.of(id, group);
+    let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id));
+    let mut servers = members.of(id, group);
+    if group.removal.is_none() {
+        servers.retain(|server| !pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group)));
+    }
     let wanted = seen.desired.servers_per_pod(group.class) as usize;
-    group.note(GroupCondition::MissingProcesses, servers.len() < wanted.max(1), now);
+    // A coordinator that does not answer is as good as gone, although a dead process is listed for some seconds more.
+    let mute = servers.iter().any(|server| report.is_mute_coordinator(server.address, server.process));
+    group.note(GroupCondition::MissingProcesses, mute || servers.len() < wanted.max(1), now);
     let complains =
         |server: &Server<'_>| server.process.messages.iter().any(|message| message == "io_error" || message == "io_timeout");
     group.note(GroupCondition::ProcessHasIoError, servers.iter().any(complains), now);
@@ -132,10 +138,19 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
             group.fault_domain = Some(zone.clone());
         }
     }
-    let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id));
-    if let (Some(pod), Some((_, monitor))) = (pod, asked.monitors.get(&group.class)) {
-        let wrong = group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor));
-        group.note(GroupCondition::IncorrectCommandLine, wrong, now);
+    let started_otherwise = pod.zip(asked.monitors.get(&group.class)).is_some_and(|(pod, (_, monitor))| {
+        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor))
+    });
+    group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);
+}
+
+/// A dead process is listed for some seconds. If its pod was made again meanwhile, it must not stand for the one that is to come: its
+/// address is not the one that the monitor of the new pod gives to its servers.
+fn is_of_an_earlier_pod(server: Server<'_>, pod: &PodFacts, group: &ProcessGroup) -> bool {
+    let host = host(server.address);
+    match pod.environment.get(objects::PUBLIC_IP) {
+        Some(public) => !public.split(',').any(|address| address.trim() == host),
+        None => !group.addresses.is_empty() && !group.addresses.iter().any(|address| address == host),
     }
 }
 

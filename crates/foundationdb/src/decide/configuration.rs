@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use quorate_quorum::{Guard, Hold, Severity, Step};
+use quorate_quorum::{Hold, Severity, Step};
 
-use super::{Adds, Draft};
+use super::{Adds, Draft, lock};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
 use crate::report::ConfigurationReport;
 use crate::tolerance::Copies;
 use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
+
+/// Storage servers that are further behind than this have enough to do, in seconds.
+const MOST_LAG: f64 = 60.0;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
@@ -36,9 +39,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if permit.is_none() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &desired.name) else { return };
     draft.notice(Severity::Normal, "ConfiguringDatabase", format!("changing the database's configuration: {what}"));
     let why = format!("the database is configured otherwise than asked for: {what}");
-    draft.steps.push(Step::adds(Adds::Configuration(keys), Guard::epoch(draft.seen.epoch), why));
+    draft.steps.push(Step::adds(Adds::Configuration(keys), guard, why));
 }
 
 /// What differs: the keys to set, and a word for each.
@@ -90,11 +94,10 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, Strin
             return Some((obstacle, "processes in exactly three of them".to_owned()));
         }
     }
-    if !report.data.as_ref().is_some_and(|data| data.healthy == Some(true)) {
+    if report.data.as_ref().is_none_or(|data| data.healthy != Some(true)) {
         let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());
         return Some((format!("the data is {state}"), "healthy data".to_owned()));
     }
-    const MOST_LAG: f64 = 60.0;
     if report.lag.is_some_and(|(reading, writing)| reading > MOST_LAG || writing > MOST_LAG) {
         return Some((format!("storage servers are more than {MOST_LAG} s behind"), "storage servers catching up".to_owned()));
     }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use quorate_quorum::spread::{Candidate, spread};
-use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway};
+use super::{Draft, TakesAway, lock};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -101,7 +101,9 @@ impl<'a> Standing<'a> {
                 now[at].1 = Some((id.clone(), server));
             }
             let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
-            if let Some(priority) = priority.filter(|_| is_first(server.address)) {
+            // One that does not answer as a coordinator now would not answer after a change either.
+            let answers = at.is_none_or(|at| now[at].0.reachable);
+            if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
                 candidates.insert(id.clone(), (server, priority));
             }
         }
@@ -192,8 +194,8 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
     else {
         return;
     };
+    let Some(guard) = lock::guard(draft, &draft.seen.desired.name) else { return };
     draft.notice(Severity::Normal, "ChangingCoordinators", format!("{why}; the coordinators become {}", addresses.join(", ")));
-    let guard = Guard { database_generation: report.generation, ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Coordinators(addresses), permit, guard, why));
 }
 

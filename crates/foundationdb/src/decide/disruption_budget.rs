@@ -28,7 +28,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 
 /// None while anything is missing: an eviction then would be one too many.
 fn may_be_evicted(draft: &Draft<'_>) -> i32 {
-    if !draft.status.configured || draft.not_whole().is_some() || !draft.status.journal.0.is_empty() {
+    let touched = !draft.budget.is_untouched() || !draft.status.journal.0.is_empty();
+    if !draft.status.configured || touched || draft.not_whole().is_some() {
         return 0;
     }
     let own = draft.seen.desired.redundancy_mode().fault_tolerance();

@@ -1,10 +1,10 @@
 //! A decision while it is being put together, and what every concern may ask of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use quorate_quorum::budget::{Budget, Calm};
-use quorate_quorum::{Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
+use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce};
@@ -31,16 +31,21 @@ pub(super) struct Draft<'a> {
     /// What the database says, if that is young enough to act on.
     pub report: Option<&'a DatabaseReport>,
     pub members: Members<'a>,
+    /// Addresses from which data is still moving away, by their hosts.
+    pub moving_away: BTreeMap<&'a str, &'a str>,
     /// Hosts of the coordinators, by address and by name.
     coordinators: BTreeSet<String>,
+    /// The lock as it will be once this decision begins to be carried out, if it needs it.
+    pub lock: Option<Fence>,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn begin(seen: &'a ClusterSnapshot) -> Self {
         let recorded = &seen.kube.recorded;
+        let pods: BTreeSet<&str> = seen.kube.pods.values().map(|pod| pod.uid.as_str()).collect();
         let under_way = |entry: &JournalEntry| {
             let restart = entry.what == bounce::JOURNAL && seen.now.duration_since(entry.since) < RESTART_IS_SEEN_AFTER;
-            restart || seen.kube.pods.values().any(|pod| pod.uid == entry.uid)
+            restart || pods.contains(entry.uid.as_str())
         };
         let journal = seen.journal.without_what_ended(under_way);
         let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
@@ -57,7 +62,7 @@ impl<'a> Draft<'a> {
             running_version: recorded.running_version.clone(),
             ..ClusterStatus::default()
         };
-        let mut draft = Self {
+        Self {
             seen,
             steps: Vec::new(),
             notices: Vec::new(),
@@ -66,15 +71,16 @@ impl<'a> Draft<'a> {
             budget: Budget::default(),
             report,
             members: Members::new(report),
+            moving_away: moving_away(report),
             coordinators: coordinators(status.connection.as_deref(), report),
+            lock: None,
             status,
-        };
-        draft.budget = draft.zone_budget();
-        draft
+        }
     }
 
-    /// One zone may be disrupted at a time, by whomever.
-    fn zone_budget(&self) -> Budget {
+    /// One zone may be disrupted at a time, by whomever. Counted from how everything is now: a pod that was deleted a moment ago is no
+    /// longer in the journal, and its processes may still be listed.
+    pub(super) fn zone_budget(&self) -> Budget {
         let automation = &self.seen.desired.automation;
         let counts = |condition: GroupCondition, since: jiff::Timestamp| {
             let patience = match condition {
@@ -147,6 +153,9 @@ impl<'a> Draft<'a> {
     /// What is missing to take a whole zone down for a while, if anything.
     pub(super) fn not_whole(&self) -> Option<String> {
         let Some(report) = self.report else { return Some("the database does not answer".to_owned()) };
+        if self.members.are_still_joining() {
+            return Some("some processes have just started".to_owned());
+        }
         let lost = tolerance::lost(&self.status.groups, report, self.seen.now);
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
         tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones)
@@ -196,6 +205,11 @@ impl<'a> Draft<'a> {
             wake: self.wake,
         }
     }
+}
+
+fn moving_away(report: Option<&DatabaseReport>) -> BTreeMap<&str, &str> {
+    let addresses = report.into_iter().flat_map(|report| report.exclusions_in_progress.iter().flatten());
+    addresses.map(|address| (host(address), address.as_str())).collect()
 }
 
 /// The hosts of all coordinators: those of the connection string, and those the database names.

@@ -3,12 +3,12 @@
 //! Storage goes by itself and costs no recovery. All of the transaction system goes in one transaction, which costs one recovery for all.
 //! A process that serves is excluded only if enough others do without it; a dead one always may, or replacement would deadlock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway};
+use super::{Draft, TakesAway, lock};
 use crate::report::MOST_GENERATIONS;
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
@@ -22,6 +22,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .filter(|(id, group)| draft.report.is_none_or(|report| !is_excluded(report, &places(draft, id, group))))
         .map(|(id, _)| id.clone())
         .collect();
+    let candidates = let_the_nameless_go(draft, candidates);
     if candidates.is_empty() || !draft.status.configured {
         return;
     }
@@ -40,7 +41,28 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         candidates.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
     let mut room = Room::of(draft, report);
     exclude_storage(draft, &mut room, storage);
-    exclude_transaction_system(draft, &mut room, others);
+    exclude_transaction_system(draft, &mut room, &others);
+}
+
+/// A group that never had an address can't be excluded by one. It holds nothing, so it may go as it is, while nothing else is missing.
+fn let_the_nameless_go(draft: &mut Draft<'_>, candidates: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
+    let (nameless, named): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|id| places(draft, id, &draft.status.groups[id]).is_empty());
+    if nameless.is_empty() {
+        return named;
+    }
+    match draft.not_whole() {
+        Some(missing) => {
+            let because = format!("they have no address to be excluded by, and {missing}");
+            hold(draft, &nameless, &because, "everything else being whole");
+        }
+        None => {
+            for id in &nameless {
+                draft.status.groups.entry(id.clone()).and_modify(|group| group.exclusion_skipped = true);
+            }
+        }
+    }
+    named
 }
 
 /// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.
@@ -68,12 +90,12 @@ fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<Proce
 }
 
 /// The transaction system: all together, or none.
-fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: &[ProcessGroupId]) {
     if candidates.is_empty() {
         return;
     }
     let before = room.clone();
-    for id in &candidates {
+    for id in candidates {
         if let Err(hold) = room.take(draft, id) {
             *room = before;
             let waiting: Vec<&ProcessGroupId> = candidates.iter().filter(|other| *other != id).collect();
@@ -93,7 +115,7 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
     }
     let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
     let permit = if serving {
-        let what = format!("{} are excluded", names(&candidates));
+        let what = format!("{} are excluded", names(candidates));
         draft.recover(
             &candidates[0].0,
             &what,
@@ -101,10 +123,10 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
             reasons::EXCLUSION_HELD,
         )
     } else {
-        Some(draft.budget.drain(&names(&candidates)))
+        Some(draft.budget.drain(&names(candidates)))
     };
     if let Some(permit) = permit {
-        exclude(draft, &candidates, permit);
+        exclude(draft, candidates, permit);
     }
 }
 
@@ -113,9 +135,8 @@ fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_qu
     if places.is_empty() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &granted[0].0) else { return };
     draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
-    let guard =
-        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
     draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
 }
 
@@ -133,7 +154,7 @@ fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], because: &str, rel
 struct Room {
     /// Serving processes of each class that are not excluded, and how many are wanted.
     serving: BTreeMap<ProcessClass, (usize, usize)>,
-    /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either.
+    /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
     zones: BTreeMap<Kind, BTreeMap<String, usize>>,
     copies: Copies,
 }
@@ -202,39 +223,47 @@ impl Room {
                 "the coordinators having changed",
             )));
         }
-        let after = self.without(group.class, &servers);
-        let (serving, wanted) = after.serving.get(&group.class).copied().unwrap_or_default();
-        if !servers.is_empty() && !Gate::ExclusionHeadroom.passes(serving >= wanted) {
-            let sentence =
-                format!("{id} is excluded once a successor serves: without it too few {} processes would", group.class);
-            let hold =
-                Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {}", group.class));
-            return Err(Box::new(hold.compared(format!("{serving} would be left"), format!("at least {wanted}"))));
-        }
-        if !servers.is_empty()
-            && holds_copies(group.class)
-            && let Some(hold) = after.too_few_zones(id, group.class)
-        {
+        self.subtract(group.class, &servers);
+        let refusal = self.too_little(id, group.class).filter(|_| !servers.is_empty());
+        if let Some(hold) = refusal {
+            self.add(group.class, &servers);
             return Err(Box::new(hold));
         }
-        *self = after;
         Ok(())
     }
 
-    fn without(&self, class: ProcessClass, servers: &[Server<'_>]) -> Self {
-        let mut after = self.clone();
+    /// What would be too few without it.
+    fn too_little(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
+        let (serving, wanted) = self.serving.get(&class).copied().unwrap_or_default();
+        if !Gate::ExclusionHeadroom.passes(serving >= wanted) {
+            let sentence = format!("{id} is excluded once a successor serves: without it too few {class} processes would");
+            let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {class}"));
+            return Some(hold.compared(format!("{serving} would be left"), format!("at least {wanted}")));
+        }
+        self.too_few_zones(id, class).filter(|_| holds_copies(class))
+    }
+
+    fn add(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
         for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
-            if let Some((serving, _)) = after.serving.get_mut(&class) {
+            self.count(class, server.process.physical(), 1);
+        }
+    }
+
+    fn subtract(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
+        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
+            if let Some((serving, _)) = self.serving.get_mut(&class) {
                 *serving = serving.saturating_sub(1);
             }
             for kind in Kind::of(class) {
-                let (Some(zones), Some(zone)) = (after.zones.get_mut(kind), server.process.physical()) else { continue };
+                let (Some(zones), Some(zone)) = (self.zones.get_mut(kind), server.process.physical()) else { continue };
                 if let Some(left) = zones.get_mut(zone) {
                     *left = left.saturating_sub(1);
                 }
+                if zones.get(zone) == Some(&0) {
+                    zones.remove(zone);
+                }
             }
         }
-        after
     }
 
     /// The database takes any exclusion, and then stops for good if too few zones are left to hold its copies.
@@ -245,15 +274,8 @@ impl Room {
                 Kind::Log => self.copies.log,
                 Kind::LogCapable => self.copies.storage.max(self.copies.log),
             };
-            let left: BTreeSet<&str> = self
-                .zones
-                .get(kind)
-                .into_iter()
-                .flatten()
-                .filter(|(_, count)| **count > 0)
-                .map(|(zone, _)| zone.as_str())
-                .collect();
-            if !Gate::ZonesForCopies.passes(left.len() >= needed as usize) {
+            let left = self.zones.get(kind).map_or(0, BTreeMap::len);
+            if !Gate::ZonesForCopies.passes(left >= needed as usize) {
                 let sentence =
                     format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
                 let hold = Hold::new(
@@ -262,7 +284,7 @@ impl Room {
                     sentence,
                     format!("{} processes in more zones", kind.name()),
                 );
-                return Some(hold.compared(format!("{} zones", left.len()), format!("at least {needed}")));
+                return Some(hold.compared(format!("{left} zones"), format!("at least {needed}")));
             }
         }
         None

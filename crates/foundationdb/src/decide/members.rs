@@ -42,6 +42,11 @@ impl<'a> Members<'a> {
         self.named.get(id).into_iter().flatten().chain(silent).copied().collect()
     }
 
+    /// Whether some say nothing of themselves yet, as for some seconds after their start.
+    pub(super) fn are_still_joining(&self) -> bool {
+        !self.silent.is_empty()
+    }
+
     /// Every process, with the group it names.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'a ProcessGroupId, Server<'a>)> + '_ {
         self.named.iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
-use super::{Adds, Draft, TakesAway, exclusion, is_ours};
+use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
 use crate::report::{UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, is_replicated};
-use crate::{AtOnce, DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     confirm(draft);
@@ -31,7 +30,7 @@ fn confirm(draft: &mut Draft<'_>) {
         if !draft.report.is_some_and(|report| !places.is_empty() && places.iter().all(|place| report.excludes(place))) {
             continue;
         }
-        match still_needed(draft, &id, group) {
+        match still_needed(draft, &id, group).or_else(|| vanished_too_shortly(draft, &id, group)) {
             None => {
                 let now = draft.seen.now;
                 if let Some(group) = draft.status.groups.get_mut(&id) {
@@ -78,19 +77,12 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
         ));
     }
-    let known = |address: &str| {
-        group.addresses.iter().any(|known| known == host(address)) || servers.iter().any(|server| server.address == address)
-    };
-    if let Some(address) = in_progress.iter().find(|address| known(address)) {
+    let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));
+    if let Some(address) = hosts.into_iter().find_map(|host| draft.moving_away.get(host)) {
         return Some(format!("data is still moving away from {address}"));
     }
-    if is_log(group.class) && in_progress.contains(UNKNOWN_LOG) {
-        return Some("a log whose address nobody knows is still needed".to_owned());
-    }
-    if servers.is_empty() {
-        return missing_too_shortly(group, report, draft.seen.now);
-    }
-    None
+    (is_log(group.class) && in_progress.contains(UNKNOWN_LOG))
+        .then(|| "a log whose address nobody knows is still needed".to_owned())
 }
 
 fn has_roles(server: &Server<'_>) -> bool {
@@ -102,7 +94,11 @@ const fn is_log(class: ProcessClass) -> bool {
 }
 
 /// Nobody can say of a process that vanished what it held; so its copies count as lost until they were made again elsewhere.
-fn missing_too_shortly(group: &ProcessGroup, report: &DatabaseReport, now: Timestamp) -> Option<String> {
+fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    let (report, now) = (draft.report?, draft.seen.now);
+    if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
+        return None;
+    }
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
     if now.duration_since(since) < DATABASE_KNOWS_AFTER {
         return Some(format!(
@@ -119,18 +115,19 @@ fn nothing_is_left(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let kube = &draft.seen.kube;
     !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
         && !kube.claims.contains_key(&objects::claim_name(&name))
-        && !kube.services.get(&name).is_some_and(|service| service.group.as_ref() == Some(id))
+        && kube.services.get(&name).is_none_or(|service| service.group.as_ref() != Some(id))
 }
 
 fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     let mode = draft.seen.desired.automation.removal;
+    // Also of those whose pods are being deleted, for that may be somebody else's doing.
+    let free: Vec<ProcessGroupId> = there.into_iter().filter(|id| may_be_removed(draft, id)).collect();
     let (begun, fresh): (Vec<_>, Vec<_>) =
-        there.into_iter().partition(|id| draft.status.groups[id].conditions.contains_key(&GroupCondition::ResourcesTerminating));
-    // What was begun is finished, whatever the others wait for.
+        free.into_iter().partition(|id| draft.status.groups[id].conditions.contains_key(&GroupCondition::ResourcesTerminating));
+    // What was begun is finished, without a pause.
     for id in &begun {
         delete(draft, id);
     }
-    let fresh: Vec<ProcessGroupId> = fresh.into_iter().filter(|id| may_be_removed(draft, id)).collect();
     if fresh.is_empty() {
         return;
     }
@@ -154,7 +151,9 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
             fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
         );
         draft.holds.push(Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by));
-        due.into_iter().for_each(|due| draft.wake.at(due));
+        if let Some(due) = due {
+            draft.wake.at(due);
+        }
         return;
     }
     let chosen = match mode {
@@ -274,7 +273,8 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     if places.is_empty() {
         return;
     }
+    let Some(guard) = lock::guard(draft, &places[0]) else { return };
     draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
     let why = "the process groups there are gone";
-    draft.steps.push(Step::adds(Adds::Include(places), Guard::epoch(draft.seen.epoch), why));
+    draft.steps.push(Step::adds(Adds::Include(places), guard, why));
 }

@@ -2,7 +2,8 @@
 //!
 //! Who happens to be absent from one report is no better victim than anybody else: absence is repaired elsewhere, and a mark is for ever.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use quorate_quorum::{Hold, Severity};
 
@@ -20,7 +21,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) {
-    if !draft.report.is_some_and(|report| report.is_whole()) {
+    if !draft.report.is_some_and(crate::DatabaseReport::is_whole) {
         let sentence = format!(
             "{} process groups of class {class} are too many; which of them go is chosen by what the database says",
             have - want
@@ -41,22 +42,25 @@ fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) 
     }
 }
 
-/// One after the other from the zone that has most of them; of those the one that is no coordinator, then the youngest.
+/// One after the other from the zone that has most of them; of equal ones the one that is no coordinator, then the youngest.
 fn victims(draft: &Draft<'_>, class: ProcessClass, count: usize) -> Vec<ProcessGroupId> {
-    let mut zones: BTreeMap<&str, Vec<&ProcessGroupId>> = BTreeMap::new();
+    let mut zones: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for (id, group) in draft.live(class) {
-        zones.entry(group.fault_domain.as_deref().unwrap_or_default()).or_default().push(id);
+        // Who goes first is greatest.
+        let goes = (!draft.is_coordinator(id), id.number(), id);
+        zones.entry(group.fault_domain.as_deref().unwrap_or_default()).or_default().push(goes);
     }
-    let keep_first = |id: &&ProcessGroupId| (draft.is_coordinator(id), std::cmp::Reverse(id.number()));
-    for ids in zones.values_mut() {
-        // The next to go is at the end.
-        ids.sort_by_key(|id| std::cmp::Reverse(keep_first(id)));
+    let mut fullest = BinaryHeap::new();
+    for (zone, mut ids) in zones {
+        ids.sort();
+        fullest.extend(ids.pop().map(|next| (ids.len(), next, Reverse(zone), ids)));
     }
     let mut victims = Vec::new();
-    while victims.len() < count {
-        let fullest = zones.iter_mut().max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse(**zone)));
-        let Some(id) = fullest.and_then(|(_, ids)| ids.pop()) else { break };
+    while victims.len() < count
+        && let Some((_, (_, _, id), zone, mut ids)) = fullest.pop()
+    {
         victims.push(id.clone());
+        fullest.extend(ids.pop().map(|next| (ids.len(), next, zone, ids)));
     }
     victims.sort();
     victims

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
-use super::{Draft, TakesAway, is_ours};
+use super::{Draft, TakesAway, is_ours, lock};
 use crate::{AtOnce, GroupCondition, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -18,7 +18,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let (serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
     // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
     for id in idle {
-        delete(draft, &id, true);
+        delete(draft, &id, true, Guard::epoch(draft.seen.epoch));
     }
     if !serving.is_empty() {
         roll(draft, &serving);
@@ -30,7 +30,7 @@ fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let down = [GroupCondition::PodFailing, GroupCondition::PodPending];
     let stands = down.iter().any(|condition| group.conditions.contains_key(condition));
-    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(|report| report.is_whole())
+    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(crate::DatabaseReport::is_whole)
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
@@ -40,9 +40,9 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
         zones.entry(draft.zone_of(id)).or_default().push(id);
     }
     // The zone that has begun goes on; then the one with most to do.
-    let Some((zone, ids)) = zones.iter().max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse((*zone).clone()))) else {
-        return;
-    };
+    let first =
+        |(zone, ids): &(&String, &Vec<_>)| (draft.budget.is_disrupted(zone), ids.len(), std::cmp::Reverse((*zone).clone()));
+    let Some((zone, ids)) = zones.iter().max_by_key(first) else { return };
     let what = format!("{} of {} zones", zones.len(), draft.zones());
     if let Some(obstacle) = obstacle(draft, mode) {
         let sentence = format!("pods in {what} are to be made again; zone {zone} is next, but {}", obstacle.0);
@@ -55,10 +55,11 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
         AtOnce::ProcessGroup => ids.iter().take(1).map(|id| (*id).clone()).collect(),
         AtOnce::Nothing => return,
     };
+    let Some(guard) = lock::guard(draft, zone) else { return };
     let names: Vec<&str> = chosen.iter().map(|id| id.0.as_str()).collect();
     draft.notice(Severity::Normal, "UpdatingPods", format!("making the pods of {} again", names.join(", ")));
     for id in &chosen {
-        delete(draft, id, mode == AtOnce::All);
+        delete(draft, id, mode == AtOnce::All, guard.clone());
     }
 }
 
@@ -74,7 +75,7 @@ fn obstacle(draft: &Draft<'_>, mode: AtOnce) -> Option<(String, String)> {
     Some((missing, "everything being whole again".to_owned()))
 }
 
-fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool) {
+fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard) {
     let class = draft.status.groups[id].class;
     let name = objects::pod_name(&draft.seen.desired, class, id);
     let Some(pod) = draft.seen.kube.pods.get(&name) else { return };
@@ -92,6 +93,6 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool) {
     };
     let entry = JournalEntry { what: "made again".to_owned(), uid: pod.uid.clone(), zone, since: draft.seen.now };
     draft.status.journal.begin(&name, entry);
-    let guard = Guard::epoch(draft.seen.epoch).and_object(&pod.uid, &pod.resource_version);
+    let guard = guard.and_object(&pod.uid, &pod.resource_version);
     draft.steps.push(Step::takes_away(TakesAway::Pod(name), permit, guard, format!("the pod of {id} is asked to be another")));
 }

@@ -8,7 +8,8 @@ use super::{config_map_name, metadata, monitor_configuration};
 use crate::monitor::MonitorConfiguration;
 use crate::{Desired, ProcessClass};
 
-pub(super) const CLUSTER_FILE: &str = "cluster-file";
+/// Under which key the connection string is.
+pub const CLUSTER_FILE: &str = "cluster-file";
 pub(super) const CA_FILE: &str = "ca-file";
 const RUNNING_VERSION: &str = "running-version";
 

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSel
 use super::{annotations, dns_name, volumes};
 use crate::{Desired, ProcessClass, ProcessGroupId, Zone};
 
-pub(super) const PUBLIC_IP: &str = "FDB_PUBLIC_IP";
+pub(crate) const PUBLIC_IP: &str = "FDB_PUBLIC_IP";
 pub(super) const POD_IP: &str = "FDB_POD_IP";
 pub(super) const MACHINE_ID: &str = "FDB_MACHINE_ID";
 pub(super) const ZONE_ID: &str = "FDB_ZONE_ID";

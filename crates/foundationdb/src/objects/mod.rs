@@ -21,8 +21,9 @@ mod volumes;
 
 pub use asked_for::{asked_for, claim_asked_for};
 pub use claim::{claim, claim_size};
-pub use config_map::{config_map, is_our_key, monitor_text};
+pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_text};
 pub use disruption_budget::disruption_budget;
+pub(crate) use environment::PUBLIC_IP;
 pub use metadata::owner;
 pub use monitor_configuration::monitor_configuration;
 pub use names::{address, claim_name, config_map_name, dns_name, pod_name};

@@ -6,6 +6,7 @@ mod parse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::lock::LockReport;
 use crate::{ProcessClass, ProcessGroupId};
 
 pub use parse::ReportError;
@@ -47,6 +48,8 @@ pub struct DatabaseReport {
     pub processes: BTreeMap<String, ProcessReport>,
     /// Addresses whose exclusion is not finished; `None` if that is not known. Not part of the document, but read with it.
     pub exclusions_in_progress: Option<BTreeSet<String>>,
+    /// The lock that operators share; `None` if it was not read. Not part of the document, but read with it.
+    pub lock: Option<LockReport>,
 }
 
 /// How far the last recovery is.
@@ -192,13 +195,21 @@ impl DatabaseReport {
         self.configuration.as_ref().is_some_and(|configuration| configuration.excluded.contains(entry))
     }
 
-    /// The addresses of processes that are coordinators now, by address or by name.
+    /// Whether a process is a coordinator now, by address or by name.
     pub fn is_coordinator(&self, address: &str, process: &ProcessReport) -> bool {
-        let bare = bare(address);
-        self.coordinators.iter().any(|coordinator| {
-            let named = crate::report::bare(&coordinator.address);
-            named == bare || process.dns_name.as_deref().is_some_and(|name| host(named) == name && port(named) == port(bare))
-        })
+        self.coordinators.iter().any(|coordinator| coordinator.is(address, process))
+    }
+
+    /// Whether a process is a coordinator that does not answer.
+    pub fn is_mute_coordinator(&self, address: &str, process: &ProcessReport) -> bool {
+        self.coordinators.iter().any(|coordinator| !coordinator.reachable && coordinator.is(address, process))
+    }
+}
+
+impl CoordinatorReport {
+    fn is(&self, address: &str, process: &ProcessReport) -> bool {
+        let (named, address) = (bare(&self.address), bare(address));
+        named == address || process.dns_name.as_deref().is_some_and(|name| host(named) == name && port(named) == port(address))
     }
 }
 

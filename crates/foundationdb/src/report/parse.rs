@@ -233,6 +233,7 @@ impl Status {
             lag: cluster.qos.and_then(Qos::into_report),
             processes: cluster.processes.0,
             exclusions_in_progress: None,
+            lock: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use quorate_api::conditions::{AVAILABLE, DEPRECATED_FIELDS, FIELDS_WITHOUT_EFFECT, HELD, PROGRESSING};
 use quorate_api::foundationdb::{
-    BucketStatus, ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry,
+    BucketStatus, ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, LockStatus,
     ProcessGroupCondition, ProcessGroupStatus, QuorateStatus,
 };
 use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
@@ -148,8 +148,12 @@ pub(crate) fn shown_status(
         configured,
         configuration,
         data_movement_priority,
+        denied,
         buckets,
     } = &decision.status;
+    if !denied.is_empty() || shown.locks.is_some() {
+        shown.locks = Some(LockStatus { lock_deny_list: (!denied.is_empty()).then(|| denied.clone()) });
+    }
     shown.observed_generation = Some(*observed_generation);
     shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
     // What can't be read as a process group, such as one of a class that is not known here, is nobody's to forget.

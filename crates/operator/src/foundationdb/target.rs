@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use quorate_api::foundationdb::{FoundationDBCluster, FoundationDBClusterStatus};
-use quorate_fdb_client::{Look, Target};
+use quorate_fdb_client::{Look, Octets, Range, Row, Seen, Target};
+use quorate_foundationdb::LockWish;
+use quorate_foundationdb::lock::{self, LockReport};
 
 use crate::ClusterKey;
 
@@ -34,9 +36,24 @@ pub(crate) fn target(key: &ClusterKey, object: &FoundationDBCluster) -> Result<T
 }
 
 /// What is read in one look. Exclusions and the database's own connection string can be read only from one that exists.
-pub(crate) fn look(object: &FoundationDBCluster) -> Look {
+pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Look {
     let joins = said(object.spec.seed_connection_string.as_ref()).is_some();
-    Look { exclusions: is_configured(object) || joins, ..Look::default() }
+    let exists = is_configured(object) || joins;
+    let ranges = lock.filter(|_| exists).map(|lock| {
+        let (first, last) = lock::deny_list(lock);
+        let key = lock::key(lock);
+        let after = [key.as_slice(), b"\0"].concat();
+        vec![Range { begin: Octets(key), end: Octets(after) }, Range { begin: Octets(first), end: Octets(last) }]
+    });
+    Look { exclusions: exists, ranges: ranges.unwrap_or_default() }
+}
+
+/// What was read of the lock, if it was asked for and could be read.
+pub(crate) fn lock_report(seen: &Seen) -> Option<LockReport> {
+    let Some(Ok(rows)) = &seen.ranges else { return None };
+    let [lock, denied] = rows.ranges.as_slice() else { return None };
+    let name = |row: &Row| String::from_utf8_lossy(&row.value.0).into_owned();
+    Some(LockReport { value: lock.first().map(|row| row.value.0.clone()), denied: denied.iter().map(name).collect() })
 }
 
 /// How long an answer may take.
@@ -90,9 +107,9 @@ mod tests {
 
     #[test]
     fn exclusions_are_asked_for_once_there_is_a_database() {
-        assert!(!look(&cluster("", &json!({}))).exclusions);
-        assert!(look(&cluster("", &json!({"configured": true}))).exclusions);
-        assert!(look(&cluster("seed", &json!({}))).exclusions);
+        assert!(!look(&cluster("", &json!({}), None)).exclusions);
+        assert!(look(&cluster("", &json!({"configured": true}), None)).exclusions);
+        assert!(look(&cluster("seed", &json!({}), None)).exclusions);
     }
 
     #[test]

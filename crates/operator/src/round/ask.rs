@@ -3,12 +3,12 @@
 use jiff::SignedDuration;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Answer, Call, Seen};
-use quorate_foundationdb::DatabaseReport;
+use quorate_foundationdb::{DatabaseReport, LockWish};
 use quorate_quorum::Sighting;
 
 use super::{Hands, Remembered};
 use crate::ClusterKey;
-use crate::foundationdb::target::{look, patience, target};
+use crate::foundationdb::target::{lock_report, look, patience, target};
 
 /// A burst of events asks the database once.
 const ASK_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);
@@ -19,6 +19,7 @@ impl Hands {
         &self,
         key: &ClusterKey,
         object: &FoundationDBCluster,
+        lock: Option<&LockWish>,
         before: &Remembered,
     ) -> Sighting<DatabaseReport> {
         let now = self.clock.now();
@@ -29,7 +30,7 @@ impl Hands {
         {
             return before.sighting.clone();
         }
-        let why = match self.report(key, object, before.answered).await {
+        let why = match self.report(key, object, lock, before.answered).await {
             Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
             Err(why) => why,
         };
@@ -41,9 +42,15 @@ impl Hands {
     }
 
     /// The database's own report, or why there is none.
-    async fn report(&self, key: &ClusterKey, object: &FoundationDBCluster, answered: bool) -> Result<DatabaseReport, String> {
+    async fn report(
+        &self,
+        key: &ClusterKey,
+        object: &FoundationDBCluster,
+        lock: Option<&LockWish>,
+        answered: bool,
+    ) -> Result<DatabaseReport, String> {
         let target = target(key, object)?;
-        match self.database.call(&target, Call::Look(look(object)), patience(object, answered)).await {
+        match self.database.call(&target, Call::Look(look(object, lock)), patience(object, answered)).await {
             Ok(Answer::Seen(seen)) => read(seen),
             Ok(other) => Err(format!("it answered a look with {other:?}")),
             Err(failure) => Err(failure.to_string()),
@@ -54,6 +61,7 @@ impl Hands {
 /// One report of all that was read. A part that failed is a part that is not known.
 fn read(seen: Seen) -> Result<DatabaseReport, String> {
     let mut report = DatabaseReport::parse(&seen.status.0).map_err(|error| error.to_string())?;
+    report.lock = lock_report(&seen);
     report.exclusions_in_progress = seen.in_progress.and_then(Result::ok).map(|addresses| addresses.into_iter().collect());
     if let Some(Ok(connection)) = seen.connection {
         report.connection = Some(connection);

@@ -92,14 +92,15 @@ impl Hands {
         epoch: Epoch,
         mut remembered: Remembered,
     ) -> Outcome {
-        let sighting = self.ask(key, object, &remembered).await;
+        let desired = checked_wish(object);
+        let sighting = self.ask(key, object, desired.lock.as_ref(), &remembered).await;
         remembered.answered |= sighting.last().is_some();
         remembered.database_changed = false;
         remembered.sighting = sighting.clone();
         let seen = ClusterSnapshot {
             now: self.clock.now(),
             epoch,
-            desired: checked_wish(object),
+            desired,
             kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(object.status.as_ref()), ..kube },
             database: sighting,
             journal: recorded_journal(object.status.as_ref()),

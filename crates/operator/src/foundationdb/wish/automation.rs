@@ -171,6 +171,13 @@ pub(super) fn lock(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> O
     }
     let duration = signed(asked.lock_duration());
     let prefix = asked.lock_key_prefix.filter(|prefix| !prefix.is_empty());
+    if prefix.as_ref().is_some_and(|prefix| !prefix.as_bytes().starts_with(LOCK_PREFIX)) {
+        problems.add(
+            "spec.lockOptions.lockKeyPrefix".to_owned(),
+            "Quorate writes no other keys than its own",
+            "leaving it out, for the keys of the existing operator",
+        );
+    }
     Some(LockWish {
         prefix: prefix.map_or_else(|| LOCK_PREFIX.to_vec(), String::into_bytes),
         owner: spec.process_group_id_prefix.clone().unwrap_or_default(),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use quorate_fdb_client::{Answer, Call, Change, Commit, Failure, Management, Octets, Target};
+use quorate_fdb_client::{Answer, Call, Change, Commit, Expectation, Failure, Management, Octets, Target, Write};
 use quorate_foundationdb::configuration::ConfigurationKeys;
 use quorate_foundationdb::decide::{Adds, ClusterStep, TakesAway};
-use quorate_quorum::Effect;
+use quorate_quorum::{Effect, Fence};
 
 use super::{Hands, Stopped};
 
@@ -21,7 +21,14 @@ impl Hands {
             Ok(target) => {
                 let creates = effect == CREATION;
                 let deadline = if creates { CREATION_DEADLINE } else { CHANGE_DEADLINE };
-                judge(self.database.call(target, call, deadline).await, creates)
+                let mut answer = Ok(Answer::Committed);
+                for call in fenced(call, step.guard.fence.as_ref()) {
+                    answer = self.database.call(target, call, deadline).await;
+                    if answer.is_err() {
+                        break;
+                    }
+                }
+                judge(answer, creates)
             }
             Err(why) => Err(Stopped::Silent(why.clone())),
         };
@@ -40,6 +47,17 @@ fn asked(effect: &Effect<Adds, TakesAway>) -> Option<(&'static str, Call)> {
         Effect::Adds(Adds::Database { id, keys }) => (CREATION, configure(Some(id.clone()), keys)),
         Effect::Adds(Adds::Configuration(keys)) => ("configuration", configure(None, keys)),
         Effect::Adds(Adds::Include(places)) => ("include", manage(Management::Include(places.clone()))),
+        Effect::Adds(Adds::Lock { key, from, to }) => {
+            let key = Octets(key.clone());
+            let expect = vec![Expectation::Key(key.clone(), from.clone().map(Octets))];
+            let write = to.clone().map_or_else(|| Write::Clear(key.clone()), |value| Write::Set(key.clone(), Octets(value)));
+            ("lock", Call::Commit(Commit { expect, manage: None, writes: vec![write] }))
+        }
+        Effect::Adds(Adds::DenyList { deny, allow }) => {
+            let denied = deny.iter().map(|(key, name)| Write::Set(Octets(key.clone()), Octets(name.clone().into_bytes())));
+            let writes = denied.chain(allow.iter().map(|key| Write::Clear(Octets(key.clone())))).collect();
+            ("deny-list", Call::Commit(Commit { expect: vec![], manage: None, writes }))
+        }
         Effect::TakesAway { action: TakesAway::Exclude(places), .. } => ("exclude", manage(Management::Exclude(places.clone()))),
         Effect::TakesAway { action: TakesAway::Coordinators(addresses), .. } => {
             ("coordinators", manage(Management::Coordinators(addresses.clone())))
@@ -47,6 +65,23 @@ fn asked(effect: &Effect<Adds, TakesAway>) -> Option<(&'static str, Call)> {
         Effect::TakesAway { action: TakesAway::Kill(addresses), .. } => ("kill", Call::Kill(addresses.clone())),
         Effect::Adds(_) | Effect::TakesAway { .. } => return None,
     })
+}
+
+/// The same under a lock: what must still be so is read in the transaction, and written again, for a transaction that writes nothing is
+/// not checked for conflicts. What can't be in a transaction comes right after one.
+fn fenced(call: Call, fence: Option<&Fence>) -> Vec<Call> {
+    let Some(Fence { key, value }) = fence else { return vec![call] };
+    let (key, value) = (Octets(key.clone()), Octets(value.clone()));
+    let expect = vec![Expectation::Key(key.clone(), Some(value.clone()))];
+    let writes = vec![Write::Set(key, value)];
+    match call {
+        // A change of coordinators loses every other write of its transaction.
+        Call::Commit(Commit { manage: Some(manage @ Management::Coordinators(_)), .. }) => {
+            vec![Call::Commit(Commit { expect, manage: Some(manage), writes: vec![] })]
+        }
+        Call::Commit(Commit { manage: Some(manage), .. }) => vec![Call::Commit(Commit { expect, manage: Some(manage), writes })],
+        other => vec![Call::Commit(Commit { expect, manage: None, writes }), other],
+    }
 }
 
 fn octets(keys: &ConfigurationKeys) -> std::collections::BTreeMap<String, Octets> {

@@ -33,6 +33,12 @@ fn added(adds: &Adds) -> String {
         Adds::Configuration(keys) => {
             format!("configuring {} in the database", keys.keys().cloned().collect::<Vec<_>>().join(", "))
         }
+        Adds::Lock { to: Some(_), .. } => "taking the lock of the database".to_owned(),
+        Adds::Lock { to: None, .. } => "giving the lock of the database back".to_owned(),
+        Adds::DenyList { deny, allow } => {
+            let names: Vec<&str> = deny.iter().map(|(_, name)| name.as_str()).collect();
+            format!("denying the lock to {} operators ({}) and allowing it to {}", deny.len(), names.join(", "), allow.len())
+        }
         Adds::Include(places) => format!("including {} in the database", places.join(", ")),
     }
 }

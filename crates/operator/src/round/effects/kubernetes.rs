@@ -99,7 +99,9 @@ impl Hands {
                 let patch = json!({"metadata": {"annotations": annotations}});
                 self.patch::<Pod>("pod-annotations", namespace, name, guard, patch).await
             }
-            Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) => Ok(()),
+            Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) | Adds::Lock { .. } | Adds::DenyList { .. } => {
+                Ok(())
+            }
         }
     }
 

@@ -109,17 +109,20 @@ impl Hands {
     ) -> Result<(), Stopped> {
         let mut silent = BTreeSet::new();
         let mut disruption_failed = false;
+        let mut lock_failed = false;
         for step in &decision.steps {
             let side = side(step);
             let disrupts = side == Side::Database && matches!(step.effect, Effect::TakesAway { .. });
             // What disrupts the database is put in order, coordinators before exclusions: after one that failed, the next would come
             // too early.
-            if silent.contains(&side) || (disrupts && disruption_failed) {
+            if silent.contains(&side) || (disrupts && disruption_failed) || (lock_failed && step.guard.fence.is_some()) {
                 continue;
             }
             self.check_leading(step.guard.epoch)?;
             info!(cluster = seen.desired.name, why = step.why, "{}", described(step));
-            let why = match self.perform(&seen.desired, step, done).await {
+            let performed = self.perform(&seen.desired, step, done).await;
+            lock_failed |= performed.is_err() && matches!(step.effect, Effect::Adds(Adds::Lock { .. }));
+            let why = match performed {
                 Ok(()) => continue,
                 Err(Stopped::NotLeading) => return Err(Stopped::NotLeading),
                 Err(Stopped::Changed) => {
@@ -161,7 +164,9 @@ impl Hands {
 
 fn side(step: &ClusterStep) -> Side {
     match &step.effect {
-        Effect::Adds(Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_))
+        Effect::Adds(
+            Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) | Adds::Lock { .. } | Adds::DenyList { .. },
+        )
         | Effect::TakesAway { action: TakesAway::Exclude(_) | TakesAway::Coordinators(_) | TakesAway::Kill(_), .. } => {
             Side::Database
         }
