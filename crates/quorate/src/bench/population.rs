@@ -17,8 +17,8 @@ use super::stage::{self, Counts};
 const ORIGINAL: Counts = Counts { storage: 12, log: 4, stateless: 4 };
 /// The numbers of a copy's process groups are so far from those of the one before.
 const NUMBERS: u64 = 1000;
-/// And so are its addresses.
-const ADDRESSES: u32 = 4096;
+/// And so are its addresses: the world's pods have theirs in 198.18.0.0/16.
+const ADDRESSES: u32 = 1 << 16;
 
 /// Everything that is to be known of a cluster at rest, as text.
 pub(super) struct Population {
@@ -180,7 +180,7 @@ fn shifted_number(before: &str, number: &str, copy: usize) -> String {
         return (old + NUMBERS * copy as u64).to_string();
     }
     match number.parse::<std::net::Ipv4Addr>() {
-        Ok(address) if address.octets()[0] == 10 => {
+        Ok(address) if address.octets()[..2] == [198, 18] => {
             let moved = address.to_bits() + ADDRESSES * u32::try_from(copy).unwrap_or(0);
             std::net::Ipv4Addr::from_bits(moved).to_string()
         }
@@ -196,9 +196,9 @@ mod tests {
 
     #[test]
     fn a_copy_has_names_and_addresses_of_its_own() {
-        let text = r#"{"id":"storage-3","line":"--x=10.1.0.7:4501 --v=7.3.69 log-12.","n":44}"#;
+        let text = r#"{"id":"storage-3","line":"--x=198.18.0.7:4501 --v=7.3.69 log-12.","n":44}"#;
         assert_eq!(shifted(text, 0), text);
-        assert_eq!(shifted(text, 2), r#"{"id":"storage-2003","line":"--x=10.1.32.7:4501 --v=7.3.69 log-2012.","n":44}"#);
+        assert_eq!(shifted(text, 2), r#"{"id":"storage-2003","line":"--x=198.20.0.7:4501 --v=7.3.69 log-2012.","n":44}"#);
     }
 
     #[test]
