@@ -75,12 +75,8 @@ impl Watches {
         K: Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
     {
         let config = Config::default().labels(labels::CLUSTER);
-        follow(self.scoped::<K>(), config, kind, self.changes, move |object, there| {
-            let owner = cluster(&object);
-            let facts = (there && owner.is_some()).then(|| Box::new(facts(&object)));
-            Change::Object(kind, object_key(&object), owner, facts)
-        })
-        .await;
+        let change = move |object, there| object_change(kind, cluster, facts, &object, there);
+        follow(self.scoped::<K>(), config, kind, self.changes, change).await;
     }
 
     async fn nodes(self) {
@@ -144,6 +140,19 @@ where
     }
 }
 
+/// What an object of a cluster changes: facts are made only of what is there and somebody's.
+pub(crate) fn object_change<K: Resource<DynamicType = ()>>(
+    kind: Kind,
+    cluster: fn(&K) -> Option<ClusterKey>,
+    facts: fn(&K) -> Facts,
+    object: &K,
+    there: bool,
+) -> Change {
+    let owner = cluster(object);
+    let facts = (there && owner.is_some()).then(|| Box::new(facts(object)));
+    Change::Object(kind, object_key(object), owner, facts)
+}
+
 fn cluster_key(object: &Readable) -> ClusterKey {
     let metadata = object.meta();
     ClusterKey { namespace: metadata.namespace.clone().unwrap_or_default(), name: metadata.name.clone().unwrap_or_default() }
@@ -154,7 +163,7 @@ fn object_key(object: &impl ResourceExt) -> ObjectKey {
 }
 
 /// The cluster an object belongs to: the one that owns it, or, as claims and what others made have no owner, the one its label names.
-fn any_cluster<K: Resource<DynamicType = ()>>(object: &K) -> Option<ClusterKey> {
+pub(crate) fn any_cluster<K: Resource<DynamicType = ()>>(object: &K) -> Option<ClusterKey> {
     let labelled = || {
         let name = object.labels().get(labels::CLUSTER)?.clone();
         Some(ClusterKey { namespace: object.namespace().unwrap_or_default(), name })
@@ -162,7 +171,7 @@ fn any_cluster<K: Resource<DynamicType = ()>>(object: &K) -> Option<ClusterKey> 
     owning_cluster(object).or_else(labelled)
 }
 
-fn owning_cluster<K: Resource<DynamicType = ()>>(object: &K) -> Option<ClusterKey> {
+pub(crate) fn owning_cluster<K: Resource<DynamicType = ()>>(object: &K) -> Option<ClusterKey> {
     let is_cluster = |kind: &str| kind == FoundationDBCluster::kind(&());
     let owner = object.owner_references().iter().find(|owner| owner.controller == Some(true) && is_cluster(&owner.kind))?;
     Some(ClusterKey { namespace: object.namespace().unwrap_or_default(), name: owner.name.clone() })

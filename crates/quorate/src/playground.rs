@@ -24,10 +24,16 @@ pub(crate) struct Play {
     /// The folder with fdbserver and libfdb_c.so, for `--real`.
     #[arg(long, env = "QUORATE_FDB_BIN", value_name = "DIR")]
     fdb_bin: Option<PathBuf>,
+    /// Play stories of a cluster's life in virtual time, all of them or the one that is named, and say whether all was as expected.
+    #[arg(long, value_name = "CHAPTER", num_args = 0..=1, default_missing_value = "", conflicts_with = "for_seconds")]
+    tour: Option<String>,
 }
 
 impl Play {
     pub(crate) fn run(&self) -> Result<ExitCode> {
+        if let Some(chapter) = &self.tour {
+            return crate::tour::play(chapter);
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting the runtime")?;
         runtime.block_on(self.until_stopped())
     }

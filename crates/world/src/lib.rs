@@ -20,6 +20,7 @@ mod quantity;
 pub mod scenery;
 pub mod scheduler;
 pub mod simulation;
+pub mod stage;
 mod view;
 
 pub use cluster::Cluster;
@@ -28,4 +29,5 @@ pub use listed::{Listed, ListedServers};
 pub use playground::{Playground, RealPrograms};
 pub use quantity::Amount;
 pub use quorate_quorum::Gate;
+pub use stage::Stage;
 pub use view::ClusterView;

@@ -53,13 +53,13 @@ impl Playground {
     pub async fn start() -> Result<Self> {
         let databases = Databases::new(|| SystemClock.now());
         let servers = Fdbservers::new(databases.clone(), 0, MonitorSettings::default());
-        Self::begin(&scenery::cluster(), Some(servers), Arc::new(databases)).await
+        Self::begin(&scenery::sample(), Some(servers), Arc::new(databases)).await
     }
 
     /// Starts it on a free loopback port, with pods that are real processes in network namespaces.
     pub async fn start_real(programs: RealPrograms) -> Result<Self> {
         let RealPrograms { fdbserver: executable, version, client } = programs;
-        let mut cluster = scenery::cluster();
+        let mut cluster = scenery::sample();
         cluster["spec"]["version"] = version.into();
         // The operator is outside of the pods' hosts files, so coordinators have addresses.
         cluster["spec"]["routing"] = json!({"useDNSInClusterFile": false});

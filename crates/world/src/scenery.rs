@@ -7,7 +7,7 @@ use crate::kubernetes::{Kubernetes, Status};
 /// The namespace everything happens in.
 pub const NAMESPACE: &str = "default";
 /// The cluster.
-pub(crate) const CLUSTER: &str = "sample";
+pub const CLUSTER: &str = "sample";
 /// The provisioner of disks that can be reached from everywhere; a name that a real API server takes for a volume's driver as well.
 pub const PROVISIONER: &str = "network.simulated.example.org";
 
@@ -23,19 +23,25 @@ pub(crate) fn cluster() -> String {
 }
 
 /// The names of the nodes.
-pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+pub const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
 /// Builds all of it.
 pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
-    build_with(kubernetes, &cluster())
+    build_with(kubernetes, &sample())
 }
 
 /// Builds all of it around another cluster.
 pub(crate) fn build_with(kubernetes: &Kubernetes, cluster: &Value) -> Result<(), Status> {
+    land(kubernetes, NODES)?;
+    kubernetes.create_value(cluster.clone()).map(drop)
+}
+
+/// Builds everything but the cluster.
+pub(crate) fn land<'a>(kubernetes: &Kubernetes, nodes: impl IntoIterator<Item = &'a str>) -> Result<(), Status> {
     for crd in quorate_api::crds() {
         kubernetes.create_value(crd)?;
     }
-    for node in NODES {
+    for node in nodes {
         add_node(kubernetes, node)?;
     }
     kubernetes.create_value(json!({
@@ -43,12 +49,11 @@ pub(crate) fn build_with(kubernetes: &Kubernetes, cluster: &Value) -> Result<(),
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
     }))?;
-    kubernetes.create_value(cluster.clone())?;
     Ok(())
 }
 
-/// The small cluster.
-pub(crate) fn cluster() -> Value {
+/// A small cluster.
+pub fn sample() -> Value {
     json!({
         "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},

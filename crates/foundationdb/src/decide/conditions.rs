@@ -3,7 +3,7 @@
 //! Only what is known is judged. A report that can't be had, or that lists nobody, changes nothing of what is recorded: silence is no
 //! evidence that something is gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::members::Server;
 use super::{Draft, is_ours};
@@ -30,12 +30,13 @@ impl Asked {
     fn new(draft: &Draft<'_>) -> Self {
         let desired = &draft.seen.desired;
         let connection = draft.status.connection.as_deref();
-        let classes = draft.status.groups.values().map(|group| group.class).chain(desired.counts.keys().copied());
+        let classes: BTreeSet<ProcessClass> =
+            draft.status.groups.values().map(|group| group.class).chain(desired.counts.keys().copied()).collect();
         let monitor = |class| {
             let configuration = objects::monitor_configuration(desired, class, connection);
             (class, (objects::monitor_text(&configuration), configuration))
         };
-        Self { digests: BTreeMap::new(), monitors: classes.map(monitor).collect() }
+        Self { digests: BTreeMap::new(), monitors: classes.into_iter().map(monitor).collect() }
     }
 
     fn digest(&mut self, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> String {

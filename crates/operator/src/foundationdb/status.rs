@@ -45,6 +45,11 @@ pub fn recorded_journal(status: Option<&FoundationDBClusterStatus>) -> Journal {
     Journal(entries.into_iter().flatten().map(entry).collect())
 }
 
+/// Whether it can be read as a process group.
+fn is_known(group: &ProcessGroupStatus) -> bool {
+    group.process_group_id.is_some() && group.process_class.as_deref().is_some_and(|class| class.parse::<ProcessClass>().is_ok())
+}
+
 fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, ProcessGroup)> {
     let id = ProcessGroupId(group.process_group_id.clone()?);
     let class: ProcessClass = group.process_class.as_deref()?.parse().ok()?;
@@ -66,6 +71,58 @@ fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, Process
     Some((id, recorded))
 }
 
+/// A status without its process groups: they are most of a large one, and made anew by every decision.
+fn without_groups(status: &FoundationDBClusterStatus) -> FoundationDBClusterStatus {
+    let FoundationDBClusterStatus {
+        observed_generation,
+        conditions,
+        database_configuration,
+        generations,
+        health,
+        required_addresses,
+        has_incorrect_config_map,
+        has_incorrect_service_config,
+        needs_new_coordinators,
+        running_version,
+        connection_string,
+        configured,
+        has_listen_ips_for_all_pods,
+        storage_servers_per_disk,
+        log_servers_per_disk,
+        image_types,
+        process_groups: _,
+        locks,
+        maintenance_mode_info,
+        desired_process_groups,
+        reconciled_process_groups,
+        quorate,
+    } = status;
+    FoundationDBClusterStatus {
+        observed_generation: *observed_generation,
+        conditions: conditions.clone(),
+        database_configuration: database_configuration.clone(),
+        generations: generations.clone(),
+        health: health.clone(),
+        required_addresses: required_addresses.clone(),
+        has_incorrect_config_map: *has_incorrect_config_map,
+        has_incorrect_service_config: *has_incorrect_service_config,
+        needs_new_coordinators: *needs_new_coordinators,
+        running_version: running_version.clone(),
+        connection_string: connection_string.clone(),
+        configured: *configured,
+        has_listen_ips_for_all_pods: *has_listen_ips_for_all_pods,
+        storage_servers_per_disk: storage_servers_per_disk.clone(),
+        log_servers_per_disk: log_servers_per_disk.clone(),
+        image_types: image_types.clone(),
+        process_groups: None,
+        locks: locks.clone(),
+        maintenance_mode_info: maintenance_mode_info.clone(),
+        desired_process_groups: *desired_process_groups,
+        reconciled_process_groups: *reconciled_process_groups,
+        quorate: quorate.clone(),
+    }
+}
+
 /// The status that shows a decision. What is not ours in the status that was there stays.
 pub(crate) fn shown_status(
     before: Option<&FoundationDBClusterStatus>,
@@ -73,7 +130,7 @@ pub(crate) fn shown_status(
     desired: &Desired,
     now: Timestamp,
 ) -> FoundationDBClusterStatus {
-    let mut shown = before.cloned().unwrap_or_default();
+    let mut shown = before.map(without_groups).unwrap_or_default();
     let ClusterStatus {
         observed_generation,
         reconciled,
@@ -100,7 +157,8 @@ pub(crate) fn shown_status(
     shown.observed_generation = Some(*observed_generation);
     shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
     // What can't be read as a process group, such as one of a class that is not known here, is nobody's to forget.
-    let unknown = shown.process_groups.into_iter().flatten().filter(|group| recorded_group(group).is_none());
+    let unknown = before.and_then(|status| status.process_groups.as_ref()).into_iter().flatten();
+    let unknown = unknown.filter(|group| !is_known(group)).cloned();
     shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).chain(unknown).collect());
     shown.desired_process_groups = i32::try_from(*desired_groups).ok();
     shown.reconciled_process_groups = i32::try_from(*reconciled_groups).ok();

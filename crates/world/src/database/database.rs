@@ -154,6 +154,12 @@ impl Database {
 
     /// A process ends, without a word. What its volume holds stays.
     pub fn stop_process(&mut self, address: &str) {
+        self.end_process(address);
+        self.settle();
+    }
+
+    /// The same, before anybody has noticed.
+    fn end_process(&mut self, address: &str) {
         let Some(process) = self.processes.remove(bare(address)) else { return };
         self.kills.remove(bare(address));
         let volume = self.volumes.get(&process.spec.volume);
@@ -161,7 +167,6 @@ impl Database {
             server.dead_since.get_or_insert(self.now);
         }
         self.departed.insert(bare(address).to_owned(), (process, self.now));
-        self.settle();
     }
 
     /// A volume is lost with everything on it. Its process, if it runs, has ended.
@@ -255,7 +260,8 @@ impl Database {
                 self.exits.push(Exit { address: address.clone(), volume: process.spec.volume.clone(), at: now });
             }
             self.kills.remove(&address);
-            self.stop_process(&address);
+            // Who is killed together ends together: nobody recovers from the first death while the others are still to die.
+            self.end_process(&address);
         }
         self.settle();
     }
