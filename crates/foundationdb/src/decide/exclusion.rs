@@ -14,7 +14,6 @@ use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    doubt(draft);
     let candidates: Vec<ProcessGroupId> = draft
         .status
         .groups
@@ -45,22 +44,6 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut room = Room::of(draft, report);
     exclude_storage(draft, &mut room, storage);
     exclude_transaction_system(draft, &mut room, others);
-}
-
-/// A group that was empty and that somebody included again, while its servers run, is empty no longer: it is excluded once more.
-fn doubt(draft: &mut Draft<'_>) {
-    let Some(report) = draft.report.filter(|report| report.is_whole()) else { return };
-    let is_in_use = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
-        let begun = group.conditions.contains_key(&GroupCondition::ResourcesTerminating);
-        let serves = !draft.members.of(id, group).is_empty();
-        group.exclusion.is_some() && serves && !begun && !is_excluded(report, &places(draft, id, group))
-    };
-    let in_use: Vec<ProcessGroupId> = draft.status.groups.iter().filter(is_in_use).map(|(id, _)| id.clone()).collect();
-    for id in in_use {
-        if let Some(group) = draft.status.groups.get_mut(&id) {
-            group.exclusion = None;
-        }
-    }
 }
 
 /// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.

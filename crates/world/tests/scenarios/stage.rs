@@ -188,13 +188,14 @@ impl Stage {
 
     /// Lets time pass until all is as it was asked to be, and every server has said so; nothing was lost on the way.
     pub async fn rest(&self) {
-        loop {
+        for _ in 0..100 {
             self.until("everything at rest", |view| view.is_at_rest()).await;
             self.pass(10).await;
             if self.view().is_at_rest() {
                 break;
             }
         }
+        assert!(self.view().is_at_rest(), "it comes to rest and does not stay there\n{}", self.told());
         assert_eq!(self.truth(|database| database.data_lost().map(|lost| lost.to_string())), None, "{}", self.told());
     }
 
