@@ -9,6 +9,7 @@ mod certificates;
 mod control_plane;
 mod kubectl;
 mod kubelet;
+pub mod life;
 mod ports;
 pub mod programs;
 mod supervised;

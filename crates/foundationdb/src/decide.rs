@@ -241,6 +241,14 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
         let released_by = "stopping the other operator and asking for adoption";
         return vec![Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by)];
     }
+    // A version that can't be read is a problem of its own, and not a change to another one.
+    let problem = |problem: &crate::FieldProblem| {
+        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
+        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
+    };
+    if !problems.is_empty() {
+        return problems.iter().map(problem).collect();
+    }
     if let Some(running) = seen.kube.recorded.running_version.as_ref().and_then(|version| version.parse::<crate::Version>().ok())
         && !running.speaks_with(seen.desired.version)
     {
@@ -252,13 +260,9 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
             sentence,
             format!("asking for a version {}.{}", running.major, running.minor),
         );
-        return vec![hold.compared(&running, &seen.desired.version)];
+        return vec![hold.compared(running, seen.desired.version)];
     }
-    let problem = |problem: &crate::FieldProblem| {
-        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
-        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
-    };
-    problems.iter().map(problem).chain(revival::obstacle(seen)).collect()
+    revival::obstacle(seen).into_iter().collect()
 }
 
 /// Whether a pod was made for this object.

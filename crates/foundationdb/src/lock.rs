@@ -22,7 +22,7 @@ pub struct LockReport {
 /// How we stand with the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is ours, or may be: the value to write, so that it is ours from then on.
+    /// It is ours, if only until a moment ago, or may be: the value to write, so that it is ours from then on.
     Ours {
         /// What it says once it is taken or kept for longer.
         renewed: Vec<u8>,
@@ -68,7 +68,7 @@ pub fn standing(wish: &LockWish, report: &LockReport, now: Timestamp) -> Standin
     let Ok((owner, _, end)) = unpack::<(String, i64, i64)>(value) else { return Standing::Unreadable };
     let until = Timestamp::from_second(end).unwrap_or(Timestamp::MAX);
     if owner == wish.owner {
-        return Standing::Ours { renewed, already: until > now };
+        return Standing::Ours { renewed, already: true };
     }
     if until <= now || report.denied.contains(&owner) {
         return Standing::Ours { renewed, already: false };

@@ -2,7 +2,8 @@
 //!
 //! [`kubernetes`] is the API; [`scheduler`] says where a pod goes, [`kubelet`] what becomes of pods, nodes and volumes as time passes.
 //! The last two are pure: they read a [`ClusterView`] and answer with values. [`monitor`] says, as purely, which servers run in a
-//! FoundationDB pod, and [`Fdbservers`] runs them on the model in [`database`].
+//! FoundationDB pod, and [`Fdbservers`] runs them on the model in [`database`],
+//! also for pods of an API server elsewhere ([`ListedServers`]).
 //! [`processes`] runs pods as real processes instead.
 
 mod cluster;
@@ -10,6 +11,7 @@ pub mod database;
 mod fdbservers;
 pub mod kubelet;
 pub mod kubernetes;
+mod listed;
 mod mirror;
 pub mod monitor;
 mod playground;
@@ -22,7 +24,8 @@ mod view;
 
 pub use cluster::Cluster;
 pub use fdbservers::Fdbservers;
-pub use playground::Playground;
+pub use listed::{Listed, ListedServers};
+pub use playground::{Playground, RealPrograms};
 pub use quantity::Amount;
 pub use quorate_quorum::Gate;
 pub use view::ClusterView;

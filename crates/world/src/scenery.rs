@@ -27,6 +27,11 @@ pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2",
 
 /// Builds all of it.
 pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
+    build_with(kubernetes, &cluster())
+}
+
+/// Builds all of it around another cluster.
+pub(crate) fn build_with(kubernetes: &Kubernetes, cluster: &Value) -> Result<(), Status> {
     for crd in quorate_api::crds() {
         kubernetes.create_value(crd)?;
     }
@@ -38,7 +43,13 @@ pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
         "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
     }))?;
-    kubernetes.create_value(json!({
+    kubernetes.create_value(cluster.clone())?;
+    Ok(())
+}
+
+/// The small cluster.
+pub(crate) fn cluster() -> Value {
+    json!({
         "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
         "spec": {
@@ -55,8 +66,7 @@ pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
             }},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },
-    }))?;
-    Ok(())
+    })
 }
 
 /// A node with room for all of it. Its zone is the letter in its name.

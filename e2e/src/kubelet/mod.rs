@@ -16,13 +16,13 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use quorate_world::kubelet::{self, Fault, KubeletSettings, Reach, Window};
+use quorate_world::kubelet::{self, Change, Fault, KubeletSettings, Reach, Window};
 use quorate_world::scenery::PROVISIONER;
+use quorate_world::{Fdbservers, Listed, ListedServers};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use objects::Objects;
-use writes::{apply, renew_lease};
+use writes::{annotate, apply, renew_lease};
 
 /// How often it looks whether something has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -33,12 +33,25 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 pub struct Kubelets {
     client: Client,
     settings: Arc<Mutex<KubeletSettings>>,
+    servers: Servers,
     _tasks: JoinSet<()>,
 }
+
+/// What runs in the pods of FoundationDB clusters, if they are models.
+type Servers = Arc<Mutex<Option<ListedServers>>>;
 
 impl Kubelets {
     /// Starts them: pods run and are ready as soon as they are bound and their claims have volumes.
     pub fn start(client: Client) -> Self {
+        Self::start_with(client, None)
+    }
+
+    /// Starts them, and the pods of FoundationDB clusters run the model's servers.
+    pub fn start_with_servers(client: Client, servers: Fdbservers) -> Self {
+        Self::start_with(client, Some(ListedServers::new(servers)))
+    }
+
+    fn start_with(client: Client, servers: Option<ListedServers>) -> Self {
         let settings = KubeletSettings {
             start: SignedDuration::ZERO,
             readiness: SignedDuration::ZERO,
@@ -46,15 +59,21 @@ impl Kubelets {
             ..KubeletSettings::default()
         };
         let settings = Arc::new(Mutex::new(settings));
+        let servers = Arc::new(Mutex::new(servers));
         let mut tasks = JoinSet::new();
-        tasks.spawn(work(client.clone(), Arc::clone(&settings)));
+        tasks.spawn(work(client.clone(), Arc::clone(&settings), Arc::clone(&servers)));
         tasks.spawn(heartbeats(client.clone(), Arc::clone(&settings)));
-        Self { client, settings, _tasks: tasks }
+        Self { client, settings, servers, _tasks: tasks }
     }
 
     /// Changes how kubelets behave, or what goes wrong. A node that is lost sends no more heartbeats.
     pub fn change_settings(&self, change: impl FnOnce(&mut KubeletSettings)) {
         change(&mut lock(&self.settings));
+    }
+
+    /// Does something to the model's servers in the pods, if there are any.
+    pub fn servers<T>(&self, act: impl FnOnce(&mut Fdbservers) -> T) -> Option<T> {
+        lock(&self.servers).as_mut().map(|servers| act(servers.servers()))
     }
 
     /// Adds a node with room for many pods.
@@ -93,10 +112,10 @@ impl Kubelets {
 }
 
 /// Looks, writes what is ours to write, and looks again. What fails is decided again at the next look.
-async fn work(client: Client, settings: Arc<Mutex<KubeletSettings>>) {
+async fn work(client: Client, settings: Arc<Mutex<KubeletSettings>>, servers: Servers) {
     let mut last = String::new();
     loop {
-        let problem = look(&client, &settings).await.err().map(|error| format!("{error}")).unwrap_or_default();
+        let problem = look(&client, &settings, &servers).await.err().map(|error| format!("{error}")).unwrap_or_default();
         if problem != last && !problem.is_empty() {
             eprintln!("kubelets: {problem}");
         }
@@ -105,24 +124,35 @@ async fn work(client: Client, settings: Arc<Mutex<KubeletSettings>>) {
     }
 }
 
-async fn look(client: &Client, settings: &Mutex<KubeletSettings>) -> kube::Result<()> {
-    let objects = Objects::list(client).await?;
-    let view = objects.view();
-    let (changes, _) = kubelet::next(Timestamp::now(), &view, &lock(settings));
+async fn look(client: &Client, settings: &Mutex<KubeletSettings>, servers: &Mutex<Option<ListedServers>>) -> kube::Result<()> {
+    let listed = objects::list(client).await?;
     let mut first = Ok(());
-    for change in changes.into_iter().filter(|change| ours::ours(change, &view)) {
-        match apply(client, change).await {
-            // Somebody else has written or deleted it since it was read.
-            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {}
-            answer => first = first.and(answer),
-        }
+    let mut note = |answer: kube::Result<()>| match answer {
+        // Somebody else has written or deleted it since it was read.
+        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_not_found() => {}
+        answer => first = std::mem::replace(&mut first, Ok(())).and(answer),
+    };
+    let due = due(&listed, &lock(settings));
+    for change in due {
+        note(apply(client, change).await);
+    }
+    let annotated = lock(servers).as_mut().map(|servers| servers.step(Timestamp::now(), listed, &lock(settings)));
+    for pod in annotated.into_iter().flatten() {
+        note(annotate(client, &pod).await);
     }
     first
 }
 
+/// What is ours to write by now.
+fn due(listed: &Listed, settings: &KubeletSettings) -> Vec<Change> {
+    let view = listed.view();
+    let (changes, _) = kubelet::next(Timestamp::now(), &view, settings);
+    changes.into_iter().filter(|change| ours::ours(change, &view)).collect()
+}
+
 async fn heartbeats(client: Client, settings: Arc<Mutex<KubeletSettings>>) {
     loop {
-        if let Ok(nodes) = Objects::nodes(&client).await {
+        if let Ok(nodes) = objects::nodes(&client).await {
             let now = Timestamp::now();
             let heard = |node: &&String| !is_lost(&lock(&settings), node, now);
             let heard: Vec<&String> = nodes.iter().filter(heard).collect();
@@ -142,6 +172,6 @@ fn is_lost(settings: &KubeletSettings, name: &str, now: Timestamp) -> bool {
         .any(|fault| matches!(fault, Fault::NodeLost { node, during: window, .. } if node == name && during(window)))
 }
 
-fn lock(settings: &Mutex<KubeletSettings>) -> MutexGuard<'_, KubeletSettings> {
-    settings.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -36,6 +36,11 @@ pub(super) async fn apply(client: &Client, change: Change) -> kube::Result<()> {
     Ok(())
 }
 
+/// Writes what a monitor says on its pod.
+pub(super) async fn annotate(client: &Client, pod: &Pod) -> kube::Result<()> {
+    of(client, pod).replace(&pod.name_any(), &PostParams::default(), pod).await.map(drop)
+}
+
 /// Says that a node is alive.
 pub(super) async fn renew_lease(client: &Client, node: &str, now: Timestamp) -> kube::Result<()> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), LEASES);

@@ -13,7 +13,7 @@ use crate::{Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, obj
 
 /// What the database says of itself before it exists.
 const NEVER_CREATED: &str = "configuration_never_created";
-/// So long processes that are late are waited for, in seconds, once enough are there.
+/// So long processes that are late are long_enough for, in seconds, once enough are there.
 const PATIENCE_WITH_PROCESSES: f64 = 60.0;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -44,10 +44,11 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let candidates = candidates(draft);
     let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
     let chosen = spread(&candidates, wanted, &[1]);
-    // Those that are late are waited for, so that the choice is a good one; but not for ever.
+    // Those that are late are long_enough for, so that the choice is a good one; but not for ever.
     let oldest = draft.seen.kube.pods.values().map(|pod| pod.created).min();
-    let waited = oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= desired.automation.ignore_pending_after);
-    if chosen.len() < wanted || (candidates.len() < eligible && !waited) {
+    let long_enough =
+        oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= desired.automation.ignore_pending_after);
+    if chosen.len() < wanted || (candidates.len() < eligible && !long_enough) {
         let zones: std::collections::BTreeSet<&str> =
             candidates.iter().filter_map(|candidate| candidate.domains.first()).map(String::as_str).collect();
         let sentence = format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own");
@@ -85,9 +86,8 @@ fn expected_zone(
     nodes: &std::collections::BTreeMap<String, crate::NodeFacts>,
 ) -> Option<String> {
     match &desired.topology.zone {
-        Zone::Pod => Some(id.to_string()),
-        // One zone for all: what keeps coordinators apart is the pod.
-        Zone::Cluster(_) => Some(id.to_string()),
+        // Where one zone is for all, what keeps coordinators apart is the pod.
+        Zone::Pod | Zone::Cluster(_) => Some(id.to_string()),
         Zone::Node { label, .. } => {
             let node = pod.node.as_ref()?;
             let named = nodes.get(node).and_then(|node| node.labels.get(label));

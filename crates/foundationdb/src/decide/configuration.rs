@@ -10,6 +10,9 @@ use crate::report::ConfigurationReport;
 use crate::tolerance::Copies;
 use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
 
+/// Storage servers that are further behind than this have enough to do, in seconds.
+const MOST_LAG: f64 = 60.0;
+
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
     let Some(configuration) = &report.configuration else { return };
@@ -91,11 +94,10 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, Strin
             return Some((obstacle, "processes in exactly three of them".to_owned()));
         }
     }
-    if !report.data.as_ref().is_some_and(|data| data.healthy == Some(true)) {
+    if report.data.as_ref().is_none_or(|data| data.healthy != Some(true)) {
         let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());
         return Some((format!("the data is {state}"), "healthy data".to_owned()));
     }
-    const MOST_LAG: f64 = 60.0;
     if report.lag.is_some_and(|(reading, writing)| reading > MOST_LAG || writing > MOST_LAG) {
         return Some((format!("storage servers are more than {MOST_LAG} s behind"), "storage servers catching up".to_owned()));
     }

@@ -122,7 +122,7 @@ impl<'a> Standing<'a> {
         for (one, process) in &self.now {
             // Whoever is nobody of ours may be a peer's; only our own are judged.
             let Some((id, server)) = process else { continue };
-            if draft.status.groups.contains_key(id) && !self.candidates.contains_key(id) {
+            if draft.status.groups.get(id).is_some_and(|group| is_undesired(draft, group, *server)) {
                 return Some(Wrong::Undesired(format!("{id} should be none any more")));
             }
             if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
@@ -146,7 +146,15 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Whether a server may be a coordinator, and how gladly it is taken.
+/// Whether a coordinator that answers should be none any more. Whether its pod is ready says nothing about that: where kubelets are cut
+/// off from the API, every pod of theirs stops being ready, and serves as before.
+fn is_undesired(draft: &Draft<'_>, group: &ProcessGroup, server: Server<'_>) -> bool {
+    let process = server.process;
+    let goes = group.removal.is_some() || process.excluded == Some(true) || process.under_maintenance;
+    goes || draft.seen.desired.coordinator_priority(group.class).is_none()
+}
+
+/// Whether a server may become a coordinator, and how gladly it is taken.
 fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server: Server<'_>) -> Option<i64> {
     let desired = &draft.seen.desired;
     let priority = desired.coordinator_priority(group.class)?;

@@ -11,9 +11,10 @@ use super::members::Server;
 use super::{Draft, TakesAway, lock};
 use crate::report::MOST_GENERATIONS;
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
+    doubt(draft);
     let candidates: Vec<ProcessGroupId> = draft
         .status
         .groups
@@ -22,7 +23,6 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .filter(|(id, group)| draft.report.is_none_or(|report| !is_excluded(report, &places(draft, id, group))))
         .map(|(id, _)| id.clone())
         .collect();
-    let candidates = let_the_nameless_go(draft, candidates);
     if candidates.is_empty() || !draft.status.configured {
         return;
     }
@@ -37,37 +37,52 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             "fewer generations of the log",
         );
     }
+    let (nameless, named): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|id| places(draft, id, &draft.status.groups[id]).is_empty());
+    let_go(draft, nameless);
     let (storage, others): (Vec<_>, Vec<_>) =
-        candidates.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
+        named.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
     let mut room = Room::of(draft, report);
     exclude_storage(draft, &mut room, storage);
     exclude_transaction_system(draft, &mut room, others);
 }
 
-/// A group that never had an address can't be excluded by one. It holds nothing, so it may go as it is, while nothing else is missing.
-fn let_the_nameless_go(draft: &mut Draft<'_>, candidates: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
-    let (nameless, named): (Vec<_>, Vec<_>) =
-        candidates.into_iter().partition(|id| places(draft, id, &draft.status.groups[id]).is_empty());
-    if nameless.is_empty() {
-        return named;
-    }
-    match draft.not_whole() {
-        Some(missing) => {
-            let because = format!("they have no address to be excluded by, and {missing}");
-            hold(draft, &nameless, &because, "everything else being whole");
-        }
-        None => {
-            for id in &nameless {
-                draft.status.groups.entry(id.clone()).and_modify(|group| group.exclusion_skipped = true);
-            }
+/// A group that was empty and that somebody included again, while its servers run, is empty no longer: it is excluded once more.
+fn doubt(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report.filter(|report| report.is_whole()) else { return };
+    let is_in_use = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
+        let begun = group.conditions.contains_key(&GroupCondition::ResourcesTerminating);
+        let serves = !draft.members.of(id, group).is_empty();
+        group.exclusion.is_some() && serves && !begun && !is_excluded(report, &places(draft, id, group))
+    };
+    let in_use: Vec<ProcessGroupId> = draft.status.groups.iter().filter(is_in_use).map(|(id, _)| id.clone()).collect();
+    for id in in_use {
+        if let Some(group) = draft.status.groups.get_mut(&id) {
+            group.exclusion = None;
         }
     }
-    named
 }
 
 /// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.
 pub(super) fn places(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<String> {
     if draft.seen.desired.automation.exclude_by_locality { vec![id.locality()] } else { group.addresses.clone() }
+}
+
+/// Without an address there is nothing to exclude a group by. It never served anybody; while nothing else is missing, it may go as it is.
+fn let_go(draft: &mut Draft<'_>, nameless: Vec<ProcessGroupId>) {
+    if nameless.is_empty() {
+        return;
+    }
+    if let Some(missing) = draft.not_whole() {
+        let because = format!("they never had an address to be excluded by; and {missing}");
+        return hold(draft, &nameless, &because, "everything else being whole");
+    }
+    for id in nameless {
+        let serves = !draft.members.of(&id, &draft.status.groups[&id]).is_empty();
+        if let Some(group) = draft.status.groups.get_mut(&id).filter(|_| !serves) {
+            group.exclusion_skipped = true;
+        }
+    }
 }
 
 fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
@@ -89,33 +104,45 @@ fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<Proce
     }
 }
 
-/// The transaction system: all together, or none.
+/// The transaction system: all together, or none. Successors that do not come, because a quota or a full cluster keeps them from it, are
+/// not waited for: then those go that can, which may be what makes room for the others.
 fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
-    if candidates.is_empty() {
-        return;
-    }
     let before = room.clone();
-    for id in &candidates {
-        if let Err(hold) = room.take(draft, id) {
-            *room = before;
-            let waiting: Vec<&ProcessGroupId> = candidates.iter().filter(|other| *other != id).collect();
-            if !waiting.is_empty() {
-                let sentence =
-                    format!("{} wait for {id}: the transaction system is excluded together, in one recovery", names(waiting));
-                draft.holds.push(Hold::new(
-                    reasons::EXCLUDED_TOGETHER,
-                    id.to_string(),
-                    sentence,
-                    format!("{id} having room to go"),
-                ));
-            }
-            draft.holds.push(*hold);
-            return;
+    let (mut granted, mut refused) = (Vec::new(), Vec::new());
+    for id in candidates {
+        match room.take(draft, &id) {
+            Ok(()) => granted.push(id),
+            Err(hold) => refused.push((id, hold)),
         }
     }
+    if let Some((first, _)) = refused.first().filter(|_| !granted.is_empty() && !successors_are_stuck(draft)) {
+        *room = before;
+        let sentence =
+            format!("{} wait for {first}: the transaction system is excluded together, in one recovery", names(&granted));
+        let released_by = format!("{first} having room to go");
+        draft.holds.push(Hold::new(reasons::EXCLUDED_TOGETHER, first.to_string(), sentence, released_by));
+        granted.clear();
+    }
+    draft.holds.extend(refused.into_iter().map(|(_, hold)| *hold));
+    if !granted.is_empty() {
+        exclude_together(draft, &granted);
+    }
+}
+
+/// Whether somebody who was to come has not come for so long that a pending pod would be left out of account.
+fn successors_are_stuck(draft: &Draft<'_>) -> bool {
+    let patience = draft.seen.desired.automation.ignore_pending_after;
+    draft.status.groups.values().any(|group| {
+        let waits =
+            [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
+        group.removal.is_none() && waits.is_some_and(|since| draft.seen.now.duration_since(*since) >= patience)
+    })
+}
+
+fn exclude_together(draft: &mut Draft<'_>, candidates: &[ProcessGroupId]) {
     let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
     let permit = if serving {
-        let what = format!("{} are excluded", names(&candidates));
+        let what = format!("{} are excluded", names(candidates));
         draft.recover(
             &candidates[0].0,
             &what,
@@ -123,10 +150,10 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
             reasons::EXCLUSION_HELD,
         )
     } else {
-        Some(draft.budget.drain(&names(&candidates)))
+        Some(draft.budget.drain(&names(candidates)))
     };
     if let Some(permit) = permit {
-        exclude(draft, &candidates, permit);
+        exclude(draft, candidates, permit);
     }
 }
 

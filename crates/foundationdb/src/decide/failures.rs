@@ -58,7 +58,9 @@ fn failed(draft: &mut Draft<'_>) -> Vec<(Timestamp, ProcessGroupId, String)> {
         }
     }
     if replacements.enabled {
-        next.into_iter().for_each(|time| draft.wake.at(time));
+        for time in next {
+            draft.wake.at(time);
+        }
     }
     due.sort();
     due
@@ -94,7 +96,7 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
         draft.holds.push(hold(sentence, "automationOptions.replacements.enabled: true"));
         return false;
     }
-    if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(|report| report.is_whole())) {
+    if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(crate::DatabaseReport::is_whole)) {
         let sentence = format!("{} failed and would be replaced, but the database is not available", names());
         draft.holds.push(hold(sentence, "the database being available"));
         return false;

@@ -42,6 +42,8 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     }
     if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
         && replaces_pods(desired.automation.pod_update, group.class)
+        // A fault that a user injects is to be met, not to be got out of the way.
+        && !desired.buggify.concerns(id)
     {
         return Some("its pod is asked to be another");
     }

@@ -114,7 +114,7 @@ fn nothing_is_left(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let kube = &draft.seen.kube;
     !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
         && !kube.claims.contains_key(&objects::claim_name(&name))
-        && !kube.services.get(&name).is_some_and(|service| service.group.as_ref() == Some(id))
+        && kube.services.get(&name).is_none_or(|service| service.group.as_ref() != Some(id))
 }
 
 fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
@@ -150,7 +150,9 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
             fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
         );
         draft.holds.push(Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by));
-        due.into_iter().for_each(|due| draft.wake.at(due));
+        if let Some(due) = due {
+            draft.wake.at(due);
+        }
         return;
     }
     let chosen = match mode {

@@ -21,7 +21,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) {
-    if !draft.report.is_some_and(|report| report.is_whole()) {
+    if !draft.report.is_some_and(crate::DatabaseReport::is_whole) {
         let sentence = format!(
             "{} process groups of class {class} are too many; which of them go is chosen by what the database says",
             have - want

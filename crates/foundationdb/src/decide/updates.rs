@@ -30,7 +30,7 @@ fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let down = [GroupCondition::PodFailing, GroupCondition::PodPending];
     let stands = down.iter().any(|condition| group.conditions.contains_key(condition));
-    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(|report| report.is_whole())
+    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(crate::DatabaseReport::is_whole)
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {

@@ -10,7 +10,9 @@ const TWO_HOURS: i64 = 7200;
 fn without(ids: &[&str]) -> Cluster {
     let mut cluster = Cluster::usual();
     cluster.database.drains_in = jiff::SignedDuration::from_hours(10);
-    ids.iter().for_each(|id| cluster.kill(id));
+    for id in ids {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster
 }

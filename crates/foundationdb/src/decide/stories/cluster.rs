@@ -281,6 +281,15 @@ impl Cluster {
             Adds::Database { keys, .. } => self.database.configure(keys, self.now),
             Adds::Configuration(keys) => self.database.configure(keys, self.now),
             Adds::Include(places) => self.database.include(places),
+            Adds::Lock { from, to, .. } => {
+                assert_eq!(&self.database.lock.value, from, "a lock is taken as it was seen");
+                self.database.lock.value.clone_from(to);
+            }
+            Adds::DenyList { deny, allow } => {
+                let denied = &mut self.database.lock.denied;
+                denied.extend(deny.iter().map(|(_, name)| name.clone()));
+                denied.retain(|name| !allow.iter().any(|key| key.ends_with(name.as_bytes())));
+            }
         }
     }
 
@@ -443,6 +452,9 @@ pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
             format!("configure {}", keys.keys().map(String::as_str).collect::<Vec<_>>().join(", "))
         }
         Effect::Adds(Adds::Include(places)) => format!("include {}", places.join(", ")),
+        Effect::Adds(Adds::Lock { to: Some(_), .. }) => "take the lock".to_owned(),
+        Effect::Adds(Adds::Lock { to: None, .. }) => "give the lock back".to_owned(),
+        Effect::Adds(Adds::DenyList { .. }) => "write the deny list".to_owned(),
         Effect::TakesAway { action, .. } => match action {
             TakesAway::Pod(name) => format!("delete pod {name}"),
             TakesAway::Claim(name) => format!("delete claim {name}"),

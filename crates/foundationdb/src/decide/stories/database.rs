@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys};
+use crate::lock::LockReport;
 use crate::report::{
     ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, port,
 };
@@ -34,6 +35,7 @@ pub(super) struct Database {
     /// How long it takes to move everything away from a process.
     pub drains_in: SignedDuration,
     pub generation: u64,
+    pub lock: LockReport,
     pub recovered: Timestamp,
     /// Servers that died, and when.
     died: Vec<(Timestamp, ProcessGroupId, Server)>,
@@ -188,6 +190,7 @@ impl Database {
             can_clean_bounce: Some(true),
             lag: Some((0.1, 1.0)),
             exclusions_in_progress: Some(self.exclusions_in_progress(now)),
+            lock: Some(self.lock.clone()),
             ..report
         }
     }

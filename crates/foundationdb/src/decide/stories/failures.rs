@@ -131,7 +131,9 @@ fn a_tainted_node_loses_its_groups_one_by_one_and_many_tainted_nodes_lose_nobody
 #[test]
 fn deciding_again_marks_nobody_new() {
     let mut cluster = Cluster::usual();
-    ["storage-8", "storage-9", "log-4"].iter().for_each(|id| cluster.kill(id));
+    for id in ["storage-8", "storage-9", "log-4"] {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster.pass(TWO_HOURS);
     cluster.round(5);

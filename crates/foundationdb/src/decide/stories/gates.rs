@@ -46,6 +46,16 @@ fn does(cluster: &Cluster, what: &str) -> bool {
     told(&cluster.decided()).iter().any(|step| step.starts_with(what))
 }
 
+/// Whether something is done within so many rounds.
+fn ever(mut cluster: Cluster, rounds: usize, what: impl Fn(&str) -> bool) -> bool {
+    (0..rounds).any(|_| {
+        cluster.pass(5);
+        let decision = cluster.decided();
+        cluster.carry_out(&decision);
+        told(&decision).iter().any(|step| what(step))
+    })
+}
+
 fn an_old_leader_acts() -> bool {
     let mut cluster = Cluster::usual();
     cluster.kube.pods.remove("sample-storage-8");
@@ -70,16 +80,13 @@ fn somebody_elses_pod_is_deleted() -> bool {
 fn a_database_is_created_in_one_zone() -> bool {
     let mut cluster = Cluster::new(&[(Storage, 3), (Log, 3)]);
     cluster.dead = ["storage-4", "storage-5", "storage-6"].map(str::to_owned).into();
-    for _ in 0..3 {
-        let decision = cluster.decided();
-        cluster.carry_out(&decision);
-        cluster.pass(1);
-    }
-    does(&cluster, "create the database")
+    ever(cluster, 5, |step| step == "create the database")
 }
 
 fn is_marked_after_two_hours(mut cluster: Cluster, ids: &[&str]) -> usize {
-    ids.iter().for_each(|id| cluster.kill(id));
+    for id in ids {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster.pass(7200);
     cluster.decided().status.groups.values().filter(|group| group.removal.is_some()).count()
@@ -111,15 +118,7 @@ fn a_coordinator_is_chosen_that_is_to_go() -> bool {
     cluster.kube.recorded.groups.get_mut(&group_id("log-4")).unwrap().removal = Some(cluster.now);
     cluster.unplaceable.insert("log-12".to_owned());
     cluster.kill("log-1");
-    for _ in 0..40 {
-        cluster.pass(5);
-        let decision = cluster.decided();
-        if told(&decision).iter().any(|step| step.starts_with("coordinators") && step.contains("log-4")) {
-            return true;
-        }
-        cluster.carry_out(&decision);
-    }
-    false
+    ever(cluster, 40, |step| step.starts_with("coordinators") && step.contains("log-4"))
 }
 
 fn a_process_is_excluded_by_a_partial_report() -> bool {
@@ -157,15 +156,7 @@ fn a_volume_goes_with_data_on_it() -> bool {
     let mut cluster = Cluster::usual();
     cluster.database.drains_in = SignedDuration::from_hours(10);
     cluster.desired.remove.insert("storage-8".to_owned());
-    for _ in 0..10 {
-        cluster.pass(5);
-        let decision = cluster.decided();
-        if told(&decision).iter().any(|step| step.starts_with("delete claim")) {
-            return true;
-        }
-        cluster.carry_out(&decision);
-    }
-    false
+    ever(cluster, 10, |step| step.starts_with("delete claim"))
 }
 
 fn with_a_new_knob() -> Cluster {

@@ -103,7 +103,7 @@ fn cluster(storage: u32, log: u32, stateless: u32, buckets: bool) -> Cluster {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     /// `Cluster::round` checks every decision for what must never be; here anything may happen in between.
     #[test]
@@ -157,7 +157,7 @@ proptest! {
         cluster.kube.pods.values_mut().for_each(|pod| pod.ready = true);
         cluster.desired.counts = [(Storage, 4), (Log, 4), (Stateless, 2)].into();
         let mut restarts = 0;
-        for _ in 0..400 {
+        for _ in 0..250 {
             let decision = cluster.round(30);
             restarts += decision.steps.iter().filter(|step| matches!(step.effect, Effect::TakesAway { action: TakesAway::Kill(_), .. })).count();
         }

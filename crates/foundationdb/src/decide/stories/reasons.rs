@@ -11,6 +11,28 @@ use crate::{AtMost, AtOnce, BucketLimits, ClassTemplate, FieldProblem, NodeFacts
 /// Each with what is done to a cluster at rest, and how many rounds later the hold is there.
 const EXAMPLES: &[(fn(&mut Cluster), usize)] = &[
     (|cluster| cluster.desired.skip = true, 0),
+    (
+        |cluster| {
+            *cluster = super::lock::locking();
+            super::lock::somebody_else_has_it(cluster);
+        },
+        30,
+    ),
+    (
+        |cluster| {
+            *cluster = super::lock::locking();
+            cluster.database.lock.denied.insert("dc1".to_owned());
+        },
+        30,
+    ),
+    (
+        |cluster| {
+            cluster.kube.recorded = crate::Recorded::default();
+            cluster.kube.pods.clear();
+            cluster.kube.config_map = None;
+        },
+        0,
+    ),
     (|cluster| cluster.desired.deleting = true, 0),
     (|cluster| cluster.kube.recorded.epoch = quorate_quorum::Epoch(7), 0),
     (|cluster| cluster.pod("log-1").asked_for = None, 0),
@@ -193,7 +215,9 @@ fn with_volumes_of(cluster: &mut Cluster, size: &str) {
 }
 
 fn long_dead(cluster: &mut Cluster, ids: &[&str]) {
-    ids.iter().for_each(|id| cluster.kill(id));
+    for id in ids {
+        cluster.kill(id);
+    }
     cluster.rounds(3);
     cluster.pass(7200);
 }
