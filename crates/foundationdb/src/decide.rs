@@ -198,6 +198,8 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     failures::propose(&mut draft);
     shrink::propose(&mut draft);
     growth::propose(&mut draft);
+    // Before anything is made: nothing is made for who is empty.
+    removal::confirm(&mut draft);
     // What the cluster is made of.
     birth::propose(&mut draft);
     services::propose(&mut draft);

@@ -12,7 +12,6 @@ use crate::tolerance::{DATABASE_KNOWS_AFTER, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    confirm(draft);
     let ready: Vec<ProcessGroupId> =
         draft.status.groups.iter().filter(|(_, group)| group.may_go()).map(|(id, _)| id.clone()).collect();
     let (gone, there): (Vec<_>, Vec<_>) = ready.into_iter().partition(|id| nothing_is_left(draft, id));
@@ -21,7 +20,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 /// Asks the report whether those that are excluded are empty by now.
-fn confirm(draft: &mut Draft<'_>) {
+pub(super) fn confirm(draft: &mut Draft<'_>) {
     let waiting: Vec<ProcessGroupId> =
         draft.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| id.clone()).collect();
     for id in waiting {

@@ -49,7 +49,8 @@ impl Invariants {
     pub(super) fn groups_are_recorded_first(&mut self, cluster: &FoundationDBCluster, stage: Stage<'_>) {
         let recorded: BTreeMap<String, BTreeSet<String>> =
             groups_of(cluster).map(|group| (group.id.to_owned(), group.addresses().collect())).collect();
-        let pods = stage.world.pods.values().filter_map(|pod| group_of(&pod.metadata));
+        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let pods = ours.filter_map(|pod| group_of(&pod.metadata));
         let claims = stage.world.claims.values().filter_map(|claim| group_of(&claim.metadata));
         let made: BTreeSet<&String> = pods.chain(claims).collect();
         for group in made {
