@@ -76,12 +76,6 @@ impl Database {
         self.generation / 2
     }
 
-    /// Whether nothing is missing: commits are accepted, every copy can be read, and no log of an older generation is needed any more.
-    pub fn is_whole(&self) -> bool {
-        let served = self.copies().is_some_and(|copies| copies.served >= copies.wanted);
-        self.available() && served && self.logs.len() <= 1
-    }
-
     /// The command lines of all that runs, by address.
     pub fn command_lines(&self) -> impl Iterator<Item = (&str, &str)> {
         self.processes.iter().map(|(address, process)| (address.as_str(), process.spec.command_line.as_str()))
