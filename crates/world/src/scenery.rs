@@ -18,7 +18,7 @@ pub(crate) const CLASS: &str = "network";
 pub(crate) const TAINT: &str = "example.org/maintenance";
 
 /// The cluster as databases know it.
-pub(crate) fn cluster() -> String {
+pub(crate) fn known_as() -> String {
     format!("{NAMESPACE}/{CLUSTER}")
 }
 

@@ -53,9 +53,9 @@ pub struct Quorum {
 }
 
 impl Database {
-    /// Every server that runs.
+    /// Every server that runs and has found the cluster: one that has not serves nobody.
     pub fn servers(&self) -> impl Iterator<Item = Server> {
-        self.processes.values().map(|process| {
+        self.joined().map(|process| {
             let named = |coordinator: &str| coordinator == process.address() || process.spec.name.as_deref() == Some(coordinator);
             Server {
                 address: process.address().to_owned(),

@@ -13,7 +13,7 @@ use crate::scenery::{self, NAMESPACE, TAINT};
 impl World {
     fn servers(&self) -> Vec<Server> {
         self.databases
-            .look(&scenery::cluster(), |database| database.map(|database| database.servers().collect()))
+            .look(&scenery::known_as(), |database| database.map(|database| database.servers().collect()))
             .unwrap_or_default()
     }
 
@@ -54,7 +54,7 @@ impl World {
 
     pub(super) fn exclude_by_hand(&mut self, pick: u64, seconds: u64) {
         let servers: Vec<Server> = self.servers().into_iter().filter(|server| !server.excluded).collect();
-        let whole = self.databases.look(&scenery::cluster(), |database| database.is_some_and(|database| database.is_whole()));
+        let whole = self.databases.look(&scenery::known_as(), |database| database.is_some_and(|database| database.is_whole()));
         if servers.is_empty() || !whole {
             return;
         }
@@ -87,9 +87,9 @@ impl World {
 
     /// Somebody with a command line of their own.
     pub(super) fn by_hand(&self, manage: Management) {
-        let connection = self.databases.look(&scenery::cluster(), |database| database.map(|database| database.connection()));
+        let connection = self.databases.look(&scenery::known_as(), |database| database.map(|database| database.connection()));
         let Some(connection) = connection else { return };
-        let target = Target { cluster: scenery::cluster(), connection, version: "7.3.69".to_owned(), tls: None };
+        let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
         let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
         let databases = self.databases.clone();
         tokio::spawn(async move { databases.call(&target, call, Duration::from_secs(30)).await });

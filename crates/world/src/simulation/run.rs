@@ -239,7 +239,7 @@ impl World {
         let Self { cluster, invariants, databases, clock, .. } = self;
         let (time, now) = (clock.true_now(), Instant::now());
         cluster.look(|world| {
-            databases.look(&scenery::cluster(), |database| look(invariants, Stage { world, database, time, now }));
+            databases.look(&scenery::known_as(), |database| look(invariants, Stage { world, database, time, now }));
         });
     }
 

@@ -84,7 +84,7 @@ impl World {
     pub(super) fn ask_for_a_removal_at_once(&self, pick: u64) {
         let Some(group) = self.some_group(pick) else { return };
         let place = format!("locality_instance_id:{group}");
-        let volume = self.databases.look(&crate::scenery::cluster(), |database| {
+        let volume = self.databases.look(&crate::scenery::known_as(), |database| {
             database?.servers().find(|server| server.is_meant_by(&place)).map(|server| server.volume)
         });
         if !volume.is_some_and(|volume| self.can_do_without(&volume)) {
@@ -105,7 +105,7 @@ impl World {
             })
         });
         !others_go
-            && self.databases.look(&crate::scenery::cluster(), |database| {
+            && self.databases.look(&crate::scenery::known_as(), |database| {
                 database.is_some_and(|database| database.is_whole() && database.lost_without(&[volume]).is_none())
             })
     }
