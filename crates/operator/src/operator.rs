@@ -279,7 +279,7 @@ impl Loop {
         let (hands, remembered) = (self.hands.clone(), memory.remembered.clone());
         self.rounds.spawn(async move {
             // A panic is a defect of ours; it costs one round of one cluster.
-            let round = AssertUnwindSafe(hands.round(&key, &object, facts, epoch, remembered)).catch_unwind().await;
+            let round = AssertUnwindSafe(Box::pin(hands.round(&key, &object, facts, epoch, remembered))).catch_unwind().await;
             (key, now, round.ok())
         });
     }

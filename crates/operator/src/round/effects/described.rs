@@ -36,8 +36,8 @@ fn added(adds: &Adds) -> String {
         Adds::Lock { to: Some(_), .. } => "taking the lock of the database".to_owned(),
         Adds::Lock { to: None, .. } => "giving the lock of the database back".to_owned(),
         Adds::DenyList { deny, allow } => {
-            let names: Vec<&str> = deny.iter().map(|(_, name)| name.as_str()).collect();
-            format!("denying the lock to {} operators ({}) and allowing it to {}", deny.len(), names.join(", "), allow.len())
+            let denied: Vec<&str> = deny.iter().map(|(_, operator)| operator.as_str()).collect();
+            format!("denying the lock to {} operators ({}) and allowing it to {}", deny.len(), denied.join(", "), allow.len())
         }
         Adds::Include(places) => format!("including {} in the database", places.join(", ")),
     }
