@@ -80,7 +80,7 @@ fn take_in(mirror: &mut Mirror, listed: Listed) -> News {
 /// Puts new objects in place of those before; gives the names under which something has changed.
 fn replaced<T: ResourceExt>(objects: &mut ByName<T>, listed: Vec<T>) -> BTreeSet<Key> {
     let before = std::mem::replace(objects, by_name(listed));
-    let version = |objects: &ByName<T>, key: &Key| objects.get(key).and_then(|object| object.resource_version());
+    let version = |objects: &ByName<T>, key: &Key| objects.get(key).and_then(kube::ResourceExt::resource_version);
     let keys = before.keys().chain(objects.keys());
     keys.filter(|key| version(&before, key) != version(objects, key)).cloned().collect()
 }

@@ -23,7 +23,9 @@ macro_rules! stories_on {
 pub async fn tell(stories: &[Story], at_once: usize, ground: impl AsyncFnOnce() -> Ground) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--list") {
-        stories.iter().for_each(|(name, _)| println!("{name}: test"));
+        for (name, _) in stories {
+            println!("{name}: test");
+        }
         return ExitCode::SUCCESS;
     }
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();

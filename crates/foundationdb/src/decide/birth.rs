@@ -3,16 +3,20 @@
 //! The connection string is written into the status before any server is told of it, and the database is created under an id that comes
 //! from the object's uid. So whoever goes on after a crash finds what was begun, and a second `configure new` finds the first.
 
+use std::collections::BTreeSet;
+
 use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
 
 use super::{Adds, Draft, is_ours, revival};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::tolerance::{Copies, holds_copies};
-use crate::{Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
+use crate::{DatabaseReport, Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
 
 /// What the database says of itself before it exists.
 const NEVER_CREATED: &str = "configuration_never_created";
+/// What its client says when nobody else said anything in time.
+const TIMED_OUT: &str = "status_incomplete_timeout";
 /// So long processes that are late are long_enough for, in seconds, once enough are there.
 const PATIENCE_WITH_PROCESSES: f64 = 60.0;
 
@@ -49,7 +53,7 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let long_enough =
         oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= desired.automation.ignore_pending_after);
     if chosen.len() < wanted || (candidates.len() < eligible && !long_enough) {
-        let zones: std::collections::BTreeSet<&str> =
+        let zones: BTreeSet<&str> =
             candidates.iter().filter_map(|candidate| candidate.domains.first()).map(String::as_str).collect();
         let sentence = format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own");
         let measured = format!("{} of {eligible} pods run, in {} zones", candidates.len(), zones.len());
@@ -138,7 +142,12 @@ fn creation_id(uid: &str) -> String {
 fn create(draft: &mut Draft<'_>) {
     let desired = &draft.seen.desired;
     let Some(report) = draft.report else { return };
-    if desired.seed_connection.is_some() || report.recovery.as_ref().is_none_or(|recovery| recovery.name != NEVER_CREATED) {
+    if desired.seed_connection.is_some() || !was_never_created(report) {
+        if desired.seed_connection.is_none() && !report.available {
+            let sentence = "whether the database exists is not known yet: its coordinators have not said so";
+            let released_by = "a report that says so; one of a database that was never created takes up to a minute";
+            draft.holds.push(Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by));
+        }
         return;
     }
     if let Some(hold) = too_few_processes(draft) {
@@ -154,22 +163,32 @@ fn create(draft: &mut Draft<'_>) {
     draft.steps.push(Step::adds(Adds::Database { id, keys }, Guard::epoch(draft.seen.epoch), why));
 }
 
+/// Whether the coordinators have no record of a database. On a busy machine the report of such a one does not arrive in time, and only
+/// its client's part does: all coordinators answer, and nobody else does. Creating one then does no harm: if it exists, it says so.
+fn was_never_created(report: &DatabaseReport) -> bool {
+    let says_so = report.recovery.as_ref().is_some_and(|recovery| recovery.name == NEVER_CREATED);
+    let says_nothing = report.recovery.is_none() && report.processes.is_empty() && report.messages.contains(TIMED_OUT);
+    let all_answer = !report.coordinators.is_empty() && report.coordinators.iter().all(|one| one.reachable);
+    says_so || (says_nothing && all_answer)
+}
+
 /// A database that is created with too few processes is accepted, and stays down.
 fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let desired = &draft.seen.desired;
     let report = draft.report?;
     let holders = |class: ProcessClass| holds_copies(class);
-    let zones: std::collections::BTreeSet<&str> = report
-        .processes
-        .values()
-        .filter(|process| process.class.is_some_and(holders))
-        .filter_map(|process| process.zone.as_deref())
-        .collect();
+    let seen = report.processes.values().filter(|process| process.class.is_some_and(holders));
+    let mut zones: BTreeSet<String> = seen.filter_map(|process| process.zone.clone()).collect();
+    // Where the report did not arrive, the pods that run are all there is to go by.
+    let by_pods = report.processes.is_empty();
+    if by_pods {
+        zones = candidates(draft).into_iter().flat_map(|candidate| candidate.domains).collect();
+    }
     let copies = Copies::of(desired.redundancy_mode());
     let needed = copies.log.max(copies.storage) as usize;
     let ready = draft.seen.kube.pods.values().filter(|pod| pod.ready && pod.deleted_since.is_none()).count();
     let longest = report.processes.values().filter_map(|process| process.uptime).fold(0.0, f64::max);
-    let all_are_there = report.processes.len() >= ready || longest >= PATIENCE_WITH_PROCESSES;
+    let all_are_there = by_pods || report.processes.len() >= ready || longest >= PATIENCE_WITH_PROCESSES;
     if Gate::EnoughZonesAtBirth.passes(zones.len() >= needed && all_are_there) {
         return None;
     }

@@ -57,8 +57,8 @@ pub(crate) fn lock_report(seen: &Seen) -> Option<LockReport> {
 }
 
 /// How long an answer may take.
-pub(crate) fn patience(object: &FoundationDBCluster, seen_before: bool) -> Duration {
-    if seen_before || is_configured(object) { ANSWER } else { FIRST_ANSWER }
+pub(crate) fn patience(object: &FoundationDBCluster) -> Duration {
+    if is_configured(object) { ANSWER } else { FIRST_ANSWER }
 }
 
 fn is_configured(object: &FoundationDBCluster) -> bool {
@@ -114,8 +114,7 @@ mod tests {
 
     #[test]
     fn only_a_database_that_was_never_seen_is_waited_for_longer() {
-        assert_eq!(patience(&cluster("", &json!({})), false), FIRST_ANSWER);
-        assert_eq!(patience(&cluster("", &json!({})), true), ANSWER);
-        assert_eq!(patience(&cluster("", &json!({"configured": true})), false), ANSWER);
+        assert_eq!(patience(&cluster("", &json!({}))), FIRST_ANSWER);
+        assert_eq!(patience(&cluster("", &json!({"configured": true}))), ANSWER);
     }
 }

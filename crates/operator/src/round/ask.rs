@@ -30,7 +30,7 @@ impl Hands {
         {
             return before.sighting.clone();
         }
-        let why = match self.report(key, object, lock, before.answered).await {
+        let why = match self.report(key, object, lock).await {
             Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
             Err(why) => why,
         };
@@ -47,10 +47,9 @@ impl Hands {
         key: &ClusterKey,
         object: &FoundationDBCluster,
         lock: Option<&LockWish>,
-        answered: bool,
     ) -> Result<DatabaseReport, String> {
         let target = target(key, object)?;
-        match self.database.call(&target, Call::Look(look(object, lock)), patience(object, answered)).await {
+        match self.database.call(&target, Call::Look(look(object, lock)), patience(object)).await {
             Ok(Answer::Seen(seen)) => read(seen),
             Ok(other) => Err(format!("it answered a look with {other:?}")),
             Err(failure) => Err(failure.to_string()),

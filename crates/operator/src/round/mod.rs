@@ -40,8 +40,6 @@ pub(crate) struct Hands {
 pub(crate) struct Remembered {
     /// What the database said.
     pub(crate) sighting: Sighting<DatabaseReport>,
-    /// Whether it ever said anything.
-    pub(crate) answered: bool,
     /// Whether something was done to it since, so that what it said is old.
     pub(crate) database_changed: bool,
     /// What failed, as sentences.
@@ -54,14 +52,7 @@ pub(crate) struct Remembered {
 
 impl Default for Remembered {
     fn default() -> Self {
-        Self {
-            sighting: Sighting::NotAsked,
-            answered: false,
-            database_changed: false,
-            failures: vec![],
-            taken: BTreeSet::new(),
-            said: vec![],
-        }
+        Self { sighting: Sighting::NotAsked, database_changed: false, failures: vec![], taken: BTreeSet::new(), said: vec![] }
     }
 }
 
@@ -94,7 +85,6 @@ impl Hands {
     ) -> Outcome {
         let desired = checked_wish(object);
         let sighting = self.ask(key, object, desired.lock.as_ref(), &remembered).await;
-        remembered.answered |= sighting.last().is_some();
         remembered.database_changed = false;
         remembered.sighting = sighting.clone();
         let seen = ClusterSnapshot {

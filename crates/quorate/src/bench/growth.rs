@@ -20,7 +20,7 @@ const TIMES: [usize; 3] = [5, 50, 500];
 /// Each is timed so often, in turns; the fastest counts, which is the one that nobody else disturbed.
 const TURNS: usize = 15;
 /// Events of a turn.
-const EVENTS: usize = 20;
+const EVENTS: u32 = 20;
 
 /// The exponent of the number of clusters in what one event costs: the pod is read, taken in, and its cluster decided on.
 pub(super) fn measure_clusters() -> Result<Measured> {
@@ -33,7 +33,7 @@ pub(super) fn measure_clusters() -> Result<Measured> {
             *fastest = (*fastest).min(events(fleet, &original, &report, turn)?);
         }
     }
-    let micros = fastest.map(|time| time.as_secs_f64() * 1e6 / EVENTS as f64);
+    let micros = fastest.map(|time| time.as_secs_f64() * 1e6 / f64::from(EVENTS));
     Ok(Measured {
         value: Some(exponent(&CLUSTERS, &micros)),
         baseline: Some(1.0),
@@ -60,7 +60,7 @@ fn name(number: usize) -> String {
 
 fn events(fleet: &mut Fleet, original: &Population, report: &DatabaseReport, turn: usize) -> Result<Duration> {
     let mut took = Duration::ZERO;
-    for event in 0..EVENTS {
+    for event in 0..EVENTS as usize {
         // Far apart, so that none finds its cluster still warm from the one before.
         let name = name((event * 37 + turn * 11) % fleet.count);
         let text = original.pods[(event + turn) % original.pods.len()].replace(CLUSTER, &name);

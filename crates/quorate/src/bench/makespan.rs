@@ -32,7 +32,7 @@ async fn roll() -> Result<Measured> {
         spec["processes"]["general"]["podTemplate"] = json!({"metadata": {"labels": {"example.org/rolled": "yes"}}});
     })?;
     stage::rest(&stage, "rolling").await?;
-    let took = (stage.elapsed() - begun).as_secs_f64();
+    let took = stage.elapsed().saturating_sub(begun).as_secs_f64();
     stage.end().await;
     #[expect(clippy::cast_precision_loss, reason = "a few pods")]
     let (pods, zones) = (SIZE.all() as f64, zones as f64);
@@ -64,7 +64,7 @@ async fn restart_one_zone(stage: &Stage) -> Result<(usize, Duration)> {
         "a zone's pods were deleted and nothing is missing"
     );
     ensure!(stage.until(stage::PATIENCE, whole).await, "a zone did not come back");
-    Ok((nodes.len(), stage.elapsed() - begun))
+    Ok((nodes.len(), stage.elapsed().saturating_sub(begun)))
 }
 
 /// Every pod is ready, and the database needs nothing more: by what is so, not by what anybody has heard of it.

@@ -77,10 +77,10 @@ async fn delete(stage: &Stage, name: &str) -> Result<Reaction> {
     let of_a_round = |did: &Did| matches!(did, Did::Kubernetes(call, _) if !call.resource.starts_with("leases"));
     let answered = |at: Duration| {
         let next = entries.iter().filter(|entry| of_a_round(&entry.did) && entry.at >= at).map(|entry| entry.at);
-        next.min().unwrap_or(at) - at
+        next.min().unwrap_or(at).saturating_sub(at)
     };
     let database = looked.filter(|at| *at <= create).map(answered).sum();
-    Ok(Reaction { took: create - began, database })
+    Ok(Reaction { took: create.saturating_sub(began), database })
 }
 
 #[cfg(test)]

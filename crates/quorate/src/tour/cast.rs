@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use quorate_api::foundationdb::{BucketStatus, FoundationDBCluster, FoundationDBClusterStatus, ProcessGroupStatus};
+use quorate_api::foundationdb::{
+    BucketStatus, FoundationDBCluster, FoundationDBClusterSpec, FoundationDBClusterStatus, ProcessGroupStatus,
+};
 use quorate_fdb_client::{Answer, Call, Commit, Expectation, FoundationDb, OWN_KEYS, Octets, Target, Write};
 use quorate_world::Stage;
 use quorate_world::database::Database;
@@ -53,7 +55,10 @@ impl Cast<'_> {
 
     pub(super) fn object(self) -> FoundationDBCluster {
         // Every chapter begins by applying it.
-        self.0.kubernetes().get(NAMESPACE, NAME).unwrap_or_else(|_| FoundationDBCluster::new(NAME, Default::default()))
+        self.0
+            .kubernetes()
+            .get(NAMESPACE, NAME)
+            .unwrap_or_else(|_| FoundationDBCluster::new(NAME, FoundationDBClusterSpec::default()))
     }
 
     pub(super) fn status(self) -> FoundationDBClusterStatus {
@@ -132,12 +137,12 @@ impl Cast<'_> {
     /// Whether the connection string names it, by its pod or by its address.
     fn is_coordinator(self, name: &str, group: &ProcessGroupStatus) -> bool {
         let connection = self.status().connection_string.unwrap_or_default();
-        let by_name = connection.contains(&format!("{}.", self.pod_of(name)));
+        let by_name = connection.contains(&format!("{}.", Self::pod_of(name)));
         by_name || group.addresses.iter().flatten().any(|address| connection.contains(&format!("{address}:")))
     }
 
     /// The pod of a process group.
-    pub(super) fn pod_of(self, group: &str) -> String {
+    pub(super) fn pod_of(group: &str) -> String {
         format!("{NAME}-{group}")
     }
 
@@ -145,16 +150,16 @@ impl Cast<'_> {
     pub(super) fn fail(self, group: &str) {
         let crashes = Fault::ContainerCrashLoops {
             namespace: NAMESPACE.to_owned(),
-            pod: self.pod_of(group),
+            pod: Self::pod_of(group),
             container: "foundationdb".to_owned(),
-            during: self.from_now_on(),
+            during: self.since_now(),
             runs_for: jiff::SignedDuration::from_millis(100),
             exit_code: 1,
         };
         self.0.cluster.change_settings(|settings| settings.faults.push(crashes));
     }
 
-    pub(super) fn from_now_on(self) -> Window {
+    pub(super) fn since_now(self) -> Window {
         Window { from: self.0.now(), until: None::<Timestamp> }
     }
 

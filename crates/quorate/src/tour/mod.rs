@@ -84,7 +84,7 @@ struct Told {
 
 async fn tell(chapter: &Chapter) -> Result<Told> {
     let mut telling = Telling::begin().map_err(|status| anyhow!("building the world: {status:?}"))?;
-    telling.explain(chapter.about);
+    Telling::explain(chapter.about);
     (chapter.play)(&mut telling).await?;
     Ok(telling.end().await)
 }

@@ -44,7 +44,7 @@ impl Telling {
     }
 
     /// Prose.
-    pub(super) fn explain(&self, text: &str) {
+    pub(super) fn explain(text: &str) {
         print_wrapped("  ", text);
         println!();
     }
@@ -102,7 +102,7 @@ impl Telling {
         let begun = self.stage.elapsed();
         let is_so = self.stage.until(patience, |stage| is_so(Cast(stage))).await;
         self.narrate();
-        let took = (self.stage.elapsed() - begun).as_secs();
+        let took = self.stage.elapsed().saturating_sub(begun).as_secs();
         let seen = if is_so { format!("so after {took} s") } else { format!("not after {took} s; {}", self.cast().held()) };
         self.expect(what, seen, is_so, why);
         is_so

@@ -9,7 +9,7 @@ use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Management, Target
 use tokio::time::Instant;
 
 use super::faults::{Asked, DatabaseVerdict, Faults};
-use crate::database::Databases;
+use crate::database::{Database, Databases};
 
 /// The connection of one operator.
 pub(super) struct Connection {
@@ -41,7 +41,7 @@ impl FoundationDb for Connection {
             let asked = || Asked {
                 client: self.operator.clone(),
                 call: call.clone(),
-                before: self.databases.look(&target.cluster, |database| database.cloned()),
+                before: self.databases.look(&target.cluster, as_it_was),
                 at: Instant::now(),
             };
             match self.faults.disturb_database(&self.operator, Some(&what)) {
@@ -66,6 +66,10 @@ impl FoundationDb for Connection {
             answer
         })
     }
+}
+
+fn as_it_was(database: Option<&Database>) -> Option<Database> {
+    database.cloned()
 }
 
 /// What a call changes, in words; reading changes nothing.

@@ -176,10 +176,7 @@ impl Faults {
         state.call += 1;
         let number = state.call;
         let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return DatabaseVerdict::Pass };
-        let (verdict, name) = match database_fault(fault, what.is_some()) {
-            Some(found) => found,
-            None => return DatabaseVerdict::Pass,
-        };
+        let Some((verdict, name)) = database_fault(fault, what.is_some()) else { return DatabaseVerdict::Pass };
         let crashes = matches!(verdict, DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter);
         if crashes {
             state.crashed.insert(client.to_owned());

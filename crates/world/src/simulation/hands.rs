@@ -54,7 +54,8 @@ impl World {
 
     pub(super) fn exclude_by_hand(&mut self, pick: u64, seconds: u64) {
         let servers: Vec<Server> = self.servers().into_iter().filter(|server| !server.excluded).collect();
-        let whole = self.databases.look(&scenery::known_as(), |database| database.is_some_and(|database| database.is_whole()));
+        let whole =
+            self.databases.look(&scenery::known_as(), |database| database.is_some_and(crate::database::Database::is_whole));
         if servers.is_empty() || !whole {
             return;
         }
@@ -87,7 +88,8 @@ impl World {
 
     /// Somebody with a command line of their own.
     pub(super) fn by_hand(&self, manage: Management) {
-        let connection = self.databases.look(&scenery::known_as(), |database| database.map(|database| database.connection()));
+        let connection =
+            self.databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
         let Some(connection) = connection else { return };
         let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
         let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });

@@ -90,6 +90,9 @@ pub(super) fn wish(counts: &[(ProcessClass, u32)]) -> Desired {
     }
 }
 
+/// Something that is done to a cluster.
+pub(super) type Change = fn(&mut Cluster);
+
 impl Cluster {
     /// An object that was just created, and six empty nodes.
     pub fn new(counts: &[(ProcessClass, u32)]) -> Self {
@@ -278,8 +281,7 @@ impl Cluster {
             Adds::ClaimSize { name, size } => self.kube.claims.get_mut(name).unwrap().size = Some(size.clone()),
             Adds::ClaimOwner { name, owner } => self.kube.claims.get_mut(name).unwrap().owned = owner.is_some(),
             Adds::PodAnnotations { .. } => {}
-            Adds::Database { keys, .. } => self.database.configure(keys, self.now),
-            Adds::Configuration(keys) => self.database.configure(keys, self.now),
+            Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
             Adds::Include(places) => self.database.include(places),
             Adds::Lock { from, to, .. } => {
                 assert_eq!(&self.database.lock.value, from, "a lock is taken as it was seen");

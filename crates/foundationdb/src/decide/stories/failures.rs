@@ -40,7 +40,9 @@ fn a_disk_that_complains_is_a_failure_and_a_pod_without_a_node_too() {
     let mut cluster = Cluster::usual();
     cluster.spoil(|report| {
         let storage = report.processes.values_mut().find(|process| process.group.as_ref().is_some_and(|id| id.0 == "storage-8"));
-        storage.into_iter().for_each(|process| process.messages = ["io_error".to_owned()].into());
+        if let Some(process) = storage {
+            process.messages = ["io_error".to_owned()].into();
+        }
     });
     cluster.rounds(2);
     cluster.pass(TWO_HOURS);

@@ -62,6 +62,9 @@ fn bad_pod_delete(seen: &ClusterSnapshot, decision: &ClusterDecision, name: &str
     (!fine).then(|| format!("{name} is deleted, and it serves"))
 }
 
+/// Which classes are meant.
+type Of<'a> = &'a dyn Fn(ProcessClass) -> bool;
+
 /// The database takes any exclusion; whether enough is left is for us to count.
 fn bad_exclusion(seen: &ClusterSnapshot, places: &[String]) -> Option<String> {
     let report = report(seen)?;
@@ -78,7 +81,7 @@ fn bad_exclusion(seen: &ClusterSnapshot, places: &[String]) -> Option<String> {
             .filter_map(|(_, process)| process.physical())
             .collect()
     };
-    let kinds: [(&str, &dyn Fn(ProcessClass) -> bool, u32); 3] = [
+    let kinds: [(&str, Of<'_>, u32); 3] = [
         ("storage", &|class| class == ProcessClass::Storage, copies.storage),
         ("log", &|class| matches!(class, ProcessClass::Log | ProcessClass::Transaction), copies.log),
         ("storage or log", &holds_copies, copies.log.max(copies.storage)),

@@ -2,12 +2,12 @@
 
 use quorate_quorum::Epoch;
 
-use super::cluster::{Cluster, codes};
+use super::cluster::{Change, Cluster, codes};
 use crate::FieldProblem;
 
 #[test]
 fn nothing_is_done_for_a_cluster_that_is_skipped_deleted_led_by_another_or_wrong() {
-    let changes: [(fn(&mut Cluster), &str); 6] = [
+    let changes: [(Change, &str); 6] = [
         (|cluster| cluster.desired.skip = true, "Skipped"),
         (|cluster| cluster.desired.deleting = true, "BeingDeleted"),
         (|cluster| cluster.kube.recorded.epoch = Epoch(7), "NotLeading"),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::Hold;
 
-use super::cluster::Cluster;
+use super::cluster::{Change, Cluster};
 use crate::ProcessClass::{Log, Storage};
 use crate::{AtMost, AtOnce, BucketLimits, ClassTemplate, FieldProblem, NodeFacts, PodUpdate, RedundancyMode, reasons};
 
 /// Each with what is done to a cluster at rest, and how many rounds later the hold is there.
-const EXAMPLES: &[(fn(&mut Cluster), usize)] = &[
+const EXAMPLES: &[(Change, usize)] = &[
     (|cluster| cluster.desired.skip = true, 0),
     (
         |cluster| {

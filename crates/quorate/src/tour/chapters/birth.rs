@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use quorate_fdb_client::{Call, Change, Commit, Management};
 use quorate_world::scenery::NAMESPACE;
 
-use crate::tour::cast::CLUSTER;
+use crate::tour::cast::{CLUSTER, Cast};
 use crate::tour::narrated::times;
 use crate::tour::telling::{A_WHILE, Telling};
 
@@ -16,7 +16,10 @@ pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
     telling.apply(CLUSTER)?;
     let why = "Coordinators are named by the addresses of their pods, so the servers hear of them only when the kubelets bring the \
         changed config map, which takes a minute or so. Nothing else is waited for.";
-    if !telling.await_that("the database is available and the cluster at rest", A_WHILE, |cast| cast.is_at_rest(), why).await {
+    if !telling
+        .await_that("the database is available and the cluster at rest", A_WHILE, |cast: Cast<'_>| cast.is_at_rest(), why)
+        .await
+    {
         return Ok(());
     }
     let created = times(&telling.stage().ledger.since(0), |call| {

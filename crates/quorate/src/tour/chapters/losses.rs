@@ -27,7 +27,7 @@ pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
 }
 
 async fn one_pod(telling: &mut Telling) {
-    let pod = telling.cast().pod_of(&telling.cast().last_of("storage"));
+    let pod = Cast::pod_of(&telling.cast().last_of("storage"));
     telling.happens(format!("somebody deletes pod {pod}"));
     let before = uid(telling.cast(), &pod);
     telling.stage().kubernetes().delete::<Pod>(NAMESPACE, &pod, None).ok();
@@ -40,7 +40,7 @@ async fn one_pod(telling: &mut Telling) {
 async fn a_node(telling: &mut Telling) {
     let Some(node) = telling.cast().pods().iter().find_map(|pod| pod.spec.as_ref()?.node_name.clone()) else { return };
     telling.happens(format!("{node} loses power for good"));
-    let lost = Fault::NodeLost { node: node.clone(), during: telling.cast().from_now_on(), keeps_running: false };
+    let lost = Fault::NodeLost { node: node.clone(), during: telling.cast().since_now(), keeps_running: false };
     telling.stage().cluster.change_settings(|settings| settings.faults.push(lost));
     telling.pass(Duration::from_secs(90)).await;
     let available = telling.cast().available();

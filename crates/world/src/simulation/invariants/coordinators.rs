@@ -15,7 +15,7 @@ impl Invariants {
             self.demand(15, may_run, || format!("{client} makes {address} a coordinator, where nothing runs"));
             let Some(server) = server else { continue };
             self.demand(14, !server.excluded, || format!("{client} makes {address} a coordinator, which is excluded"));
-            let to_go = stage.group(&server.group).is_some_and(|group| group.is_marked());
+            let to_go = stage.group(&server.group).is_some_and(super::stage::Group::is_marked);
             self.demand(14, !to_go, || format!("{client} makes {address} a coordinator, which is to go"));
         }
         let spacing = jiff::SignedDuration::from_secs(60);

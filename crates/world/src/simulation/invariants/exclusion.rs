@@ -53,13 +53,13 @@ impl Invariants {
 
     /// Servers that may be held for running and are not excluded, without those that are meant.
     fn left<'a>(&'a self, at: Instant, stage: Stage<'_>, meant: &'a dyn Fn(&Server) -> bool) -> impl Iterator<Item = &'a Server> {
-        let excluded = stage.database.map_or_else(Vec::new, |database| database.excluded());
+        let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         self.memory.serving(at).filter(move |server| !meant(server) && !excluded.iter().any(|place| server.is_meant_by(place)))
     }
 
     /// 21: enough zones are left to hold all copies, of data and of logs.
     fn enough_zones_are_left(&mut self, asked: &Asked, going: &[&Server], meant: &dyn Fn(&Server) -> bool, stage: Stage<'_>) {
-        let Some((storage, log)) = stage.database.and_then(|database| database.replicas()) else { return };
+        let Some((storage, log)) = stage.database.and_then(crate::database::Database::replicas) else { return };
         for (class, needed) in [(ProcessClass::Storage, storage), (ProcessClass::Log, log)] {
             if !going.iter().any(|server| server.class == class.name()) {
                 continue;
@@ -80,7 +80,7 @@ impl Invariants {
     fn transaction_system_goes_together(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
         let covered = |id: &str| places.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
         let others = || stage.groups().filter(|group| group.class().is_some_and(|class| class != ProcessClass::Storage));
-        let excluded = stage.database.map_or_else(Vec::new, |database| database.excluded());
+        let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
         if !others().any(|group| covered(group.id)) {
             return;

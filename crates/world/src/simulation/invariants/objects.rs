@@ -58,7 +58,7 @@ impl Invariants {
         }
         let before = std::mem::take(&mut self.groups);
         for (group, addresses) in before.iter().filter(|(group, _)| !recorded.contains_key(*group)) {
-            let excluded = stage.database.map_or_else(Vec::new, |database| database.excluded());
+            let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
             let left = excluded
                 .into_iter()
                 .find(|place| place.strip_prefix("locality_instance_id:") == Some(group.as_str()) || addresses.contains(place));
