@@ -22,7 +22,7 @@ async fn it_runs_under_exactly_the_rules_it_ships_with() {
     let control_plane = ControlPlane::shared();
     let rules: Value = serde_saphyr::from_str(include_str!("../../charts/quorate/files/rules.yaml")).unwrap();
     let user = grant(control_plane, &rules).await;
-    let (client, used) = recorded_client(&user).await;
+    let (client, verbs_used) = recorded_client(&user).await;
     let databases = Databases::new(Timestamp::now);
     let settings = MonitorSettings { files_after: SignedDuration::from_secs(2), ..MonitorSettings::default() };
     let servers = Fdbservers::new(databases.clone(), 0, settings);
@@ -38,7 +38,7 @@ async fn it_runs_under_exactly_the_rules_it_ships_with() {
         let of = move |verb: String| format!("{verb} {}/{}", groups[0], resources[0]);
         verbs.into_iter().map(of)
     });
-    assert_eq!(*used.lock().unwrap(), allowed.collect::<BTreeSet<_>>());
+    assert_eq!(*verbs_used.lock().unwrap(), allowed.collect::<BTreeSet<_>>());
 }
 
 /// Everything that a cluster is made of is made, changed and taken away.

@@ -40,11 +40,14 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
+    // One that no server runs in has nothing to move away: its pod is simply made again. Otherwise wishes that follow each other would
+    // pile up process groups that never served.
+    let replaced = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
         && replaces_pods(desired.automation.pod_update, group.class)
+        && !draft.members.of(id, group).is_empty()
         // A fault that a user injects is to be met, not to be got out of the way.
-        && !desired.buggify.concerns(id)
-    {
+        && !desired.buggify.concerns(id);
+    if replaced {
         return Some("its pod is asked to be another");
     }
     let name = objects::pod_name(desired, group.class, id);
@@ -65,7 +68,7 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them
 /// together, while making the pods again costs one for each zone.
-fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
+pub(super) fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
     match strategy {
         PodUpdate::Replace => true,
         PodUpdate::ReplaceTransactionSystem => {

@@ -212,7 +212,7 @@ mod tests {
             bystander.plan(&key(CLUSTER), population.now, Sighting::Seen { at: population.now, facts }).unwrap();
         assert_eq!(shown.reconciled_process_groups, shown.desired_process_groups);
         let steps: Vec<&str> = decision.steps.iter().map(|step| step.why.as_str()).collect();
-        // Nobody told the bystander of the disruption budget.
-        assert!(steps.len() <= 1, "{steps:?}");
+        // Nobody told the bystander of the service and of the disruption budget.
+        assert_eq!(steps.len(), 2, "{steps:?}");
     }
 }

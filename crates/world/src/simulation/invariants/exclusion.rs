@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::ProcessClass;
+use quorate_foundationdb::{GroupCondition, ProcessClass};
 use serde::Deserialize;
 use tokio::time::Instant;
 
@@ -76,13 +76,17 @@ impl Invariants {
         }
     }
 
-    /// 23: of the transaction system all go that are to go, or none.
+    /// 23: of the transaction system all go that are to go, or none; unless somebody who was to come does not come for so long that
+    /// nobody would ever go.
     fn transaction_system_goes_together(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
         let covered = |id: &str| places.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
         let others = || stage.groups().filter(|group| group.class().is_some_and(|class| class != ProcessClass::Storage));
         let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
-        if !others().any(|group| covered(group.id)) {
+        let is_stuck = |group: super::stage::Group<'_>| {
+            !group.is_marked() && (group.has(GroupCondition::MissingPod) || group.has(GroupCondition::PodPending))
+        };
+        if !others().any(|group| covered(group.id)) || others().any(is_stuck) {
             return;
         }
         let alone = others().find(|group| group.is_in_flight() && !covered(group.id) && !is_excluded(group.id));
