@@ -97,6 +97,6 @@ async fn a_lost_majority_of_coordinators_is_told_and_nothing_is_made_worse() {
     for id in &coordinators[..2] {
         stage.rejoin(id);
     }
-    stage.until("it is back", |view| view.is_available()).await;
+    stage.until("it is back", |view: super::view::View<'_>| view.is_available()).await;
     stage.rest().await;
 }

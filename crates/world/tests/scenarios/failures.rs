@@ -22,7 +22,7 @@ async fn a02_an_unavailable_database_is_told() {
     assert_eq!(stage.view().condition("Available").unwrap().0, "False");
     assert!(!stage.view().holds().is_empty());
     stage.find_nodes();
-    stage.until("it is back", |view| view.is_available()).await;
+    stage.until("it is back", |view: super::view::View<'_>| view.is_available()).await;
     stage.rest().await;
 }
 
@@ -52,7 +52,9 @@ async fn a11_a_parted_pod_is_replaced() {
 async fn a12_more_parted_pods_than_may_go_at_once() {
     let stage = Stage::born().await;
     let lost: Vec<String> = ["storage", "log", "stateless"].map(|class| stage.view().live(class).remove(0)).to_vec();
-    lost.iter().for_each(|id| stage.part(id));
+    for id in &lost {
+        stage.part(id);
+    }
     stage
         .until("all are replaced", |view| {
             assert!(in_flight(view) <= 1, "one at a time");
@@ -67,7 +69,9 @@ async fn buckets_give_each_kind_of_process_its_own_room() {
     let bucket = json!({"automationOptions": {"replacements": {"replacementBucket": {"enabled": true}}}});
     let stage = Stage::born_as(bucket).await;
     let lost: Vec<String> = ["storage", "log", "stateless"].map(|class| stage.view().live(class).remove(0)).to_vec();
-    lost.iter().for_each(|id| stage.part(id));
+    for id in &lost {
+        stage.part(id);
+    }
     let going = |view: View<'_>| lost.iter().filter(|id| view.groups().get(*id).is_none_or(|group| group.going)).count();
     stage.until("the first is marked", |view| going(view) > 0).await;
     stage.pass(30).await;
@@ -207,5 +211,5 @@ async fn a46_all_nodes_with_any_taint_at_once() {
 async fn a47_taints_that_nobody_named_mean_nothing() {
     let stage = Stage::born().await;
     taint(&stage, |node| node == "node-a1");
-    stage.stays("all at rest", 900, |view| view.is_at_rest()).await;
+    stage.stays("all at rest", 900, |view: super::view::View<'_>| view.is_at_rest()).await;
 }

@@ -64,7 +64,7 @@ async fn all_pods_are_lost_and_their_volumes_kept() {
         stage.kill(id);
     }
     stage.until("it is down", |view| !view.is_available()).await;
-    stage.until("it is back", |view| view.is_available()).await;
+    stage.until("it is back", |view: super::view::View<'_>| view.is_available()).await;
     stage.rest().await;
     assert!(stage.view().groups().keys().eq(before.keys()));
     assert_eq!(stage.writes("database: create").len(), 1, "the one from its birth");

@@ -189,7 +189,7 @@ impl Stage {
     /// Lets time pass until all is as it was asked to be, and every server has said so; nothing was lost on the way.
     pub async fn rest(&self) {
         for _ in 0..100 {
-            self.until("everything at rest", |view| view.is_at_rest()).await;
+            self.until("everything at rest", |view: super::view::View<'_>| view.is_at_rest()).await;
             self.pass(10).await;
             if self.view().is_at_rest() {
                 break;
