@@ -154,5 +154,5 @@ async fn a_pod_that_fits_no_node() {
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_no_api_takes() {
     let twice = json!({"spec": {"containers": [], "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]}});
-    a_template_that_cant_be(twice, Value::Null, "StepFailed").await;
+    a_template_that_cant_be(twice, Value::Null, "InvalidSpec").await;
 }
