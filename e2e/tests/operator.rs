@@ -3,20 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use kube::client::{Body, ClientBuilder};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use quorate_e2e::{Case, ControlPlane};
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
 use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tower::util::MapRequestLayer;
 
 /// A database that was never born.
 struct NoDatabase;
@@ -29,16 +24,12 @@ impl FoundationDb for NoDatabase {
 
 /// An operator for the case's namespace; it ends with the returned token.
 fn start_operator(case: &Case<'_>, identity: &str) -> (CancellationToken, tokio::task::JoinHandle<()>) {
-    start_operator_as(case.client.clone(), case, identity)
-}
-
-fn start_operator_as(client: Client, case: &Case<'_>, identity: &str) -> (CancellationToken, tokio::task::JoinHandle<()>) {
     let settings = Settings {
         namespace: Some(case.namespace.clone()),
         rounds_at_once: 4,
         lease: LeaseSettings::new(&case.namespace, "quorate", identity),
     };
-    let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(NoDatabase), settings);
+    let operator = Operator::new(case.client.clone(), Arc::new(SystemClock), Arc::new(NoDatabase), settings);
     let stop = CancellationToken::new();
     let running = tokio::spawn(operator.run(stop.clone()));
     (stop, running)
@@ -121,87 +112,4 @@ async fn a_second_operator_takes_over_with_a_larger_epoch() {
     assert_eq!(get(&case, &["lease", "quorate"])["spec"]["holderIdentity"], "two");
     stop_second.cancel();
     second.await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_runs_under_exactly_the_rules_it_ships_with() {
-    let case = ControlPlane::shared().case("exact_rules").await.unwrap();
-    case.install_crds().unwrap();
-    let rules: Value = serde_saphyr::from_str(include_str!("../../charts/quorate/files/rules.yaml")).unwrap();
-    for object in [
-        serde_json::json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "quorate"}}),
-        serde_json::json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "quorate"}, "rules": rules}),
-        serde_json::json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "quorate"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "quorate"},
-            "subjects": [{"kind": "ServiceAccount", "name": "quorate", "namespace": case.namespace}],
-        }),
-    ] {
-        case.kubectl.apply(&object.to_string()).unwrap().expect_ok();
-    }
-    let (client, used) = recorded_client(&format!("system:serviceaccount:{}:quorate", case.namespace)).await;
-    let (stop, running) = start_operator_as(client, &case, "one");
-    let cluster = serde_json::json!({
-        "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster", "metadata": {"name": "sample"},
-        "spec": {"version": "7.3.69", "processCounts": {"storage": 1, "log": -1, "stateless": -1}},
-    });
-    case.kubectl.apply(&cluster.to_string()).unwrap().expect_ok();
-    until("the pod", || pods(&case).len() == 1).await;
-    let uid = || get(&case, &["pods"])["items"][0]["metadata"]["uid"].clone();
-    let before = uid();
-    let failed =
-        ["patch", "pod", "sample-storage-1", "--subresource=status", "--type=merge", "-p", r#"{"status": {"phase": "Failed"}}"#];
-    case.kubectl.run(&failed).unwrap().expect_ok();
-    until("the ended pod to be cleared away and made again", || uid() != before && !uid().is_null()).await;
-    stop.cancel();
-    running.await.unwrap();
-    let allowed = rules.as_array().unwrap().iter().flat_map(|rule| {
-        let texts = |field: &str| {
-            rule[field].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        let (groups, resources, verbs) = (texts("apiGroups"), texts("resources"), texts("verbs"));
-        let of = move |verb: String| format!("{verb} {}/{}", groups[0], resources[0]);
-        verbs.into_iter().map(of)
-    });
-    assert_eq!(*used.lock().unwrap(), allowed.collect::<BTreeSet<_>>());
-}
-
-/// A client of a user, and everything it asked for as `verb group/resource`.
-async fn recorded_client(user: &str) -> (Client, Arc<Mutex<BTreeSet<String>>>) {
-    let kubeconfig = Kubeconfig::read_from(ControlPlane::shared().kubeconfig()).unwrap();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    config.default_retry = false;
-    config.auth_info.impersonate = Some(user.to_owned());
-    let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let recorder = Arc::clone(&asked);
-    let record = move |request: http::Request<Body>| {
-        recorder.lock().unwrap().insert(asked_for(request.method().as_str(), request.uri()));
-        request
-    };
-    (ClientBuilder::try_from(config).unwrap().with_layer(&MapRequestLayer::new(record)).build(), asked)
-}
-
-fn asked_for(method: &str, uri: &http::Uri) -> String {
-    let parts: Vec<_> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
-    let (group, rest) = match parts.as_slice() {
-        ["api", _, rest @ ..] => ("", rest),
-        ["apis", group, _, rest @ ..] => (*group, rest),
-        _ => return uri.to_string(),
-    };
-    let rest = if let ["namespaces", _, rest @ ..] = rest { rest } else { rest };
-    let resource = match rest {
-        [resource, _, subresource] => format!("{resource}/{subresource}"),
-        [resource, ..] => (*resource).to_owned(),
-        [] => String::new(),
-    };
-    let verb = match (method, rest.len(), uri.query().is_some_and(|query| query.contains("watch=true"))) {
-        ("GET", 1, true) => "watch",
-        ("GET", 1, false) => "list",
-        ("GET", ..) => "get",
-        ("POST", ..) => "create",
-        ("PUT", ..) => "update",
-        ("PATCH", ..) => "patch",
-        _ => "delete",
-    };
-    format!("{verb} {group}/{resource}")
 }

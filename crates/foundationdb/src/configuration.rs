@@ -94,6 +94,11 @@ pub fn redundancy_keys(mode: RedundancyMode) -> ConfigurationKeys {
     keys
 }
 
+/// Settings by the names that `configure` gives them. `storage` is no setting of the database: it says how many processes there are.
+pub fn setting_keys(settings: &BTreeMap<String, i64>) -> ConfigurationKeys {
+    settings.iter().map(|(name, number)| (name.clone(), number.to_string().into_bytes())).collect()
+}
+
 fn keys<const N: usize>(values: [(&str, String); N]) -> ConfigurationKeys {
     values.into_iter().map(|(key, value)| (key.to_owned(), value.into_bytes())).collect()
 }

@@ -1,23 +1,44 @@
 //! What happens to a cluster: one line per concern, each in a file of its own. No concern stops another; each names its own holds and
 //! its own wake-up, and the budget grants what takes something away.
 
+mod birth;
+mod bounce;
 mod claims;
+mod conditions;
+mod config_map;
+mod configuration;
+mod coordinators;
+mod disruption_budget;
+mod draft;
+mod exclusion;
+mod failures;
 mod growth;
 mod health;
+mod lock;
+mod members;
+mod misconfigured;
 mod pods;
+mod removal;
+mod requested;
+mod revival;
+mod services;
+mod shrink;
 #[cfg(test)]
 mod stories;
+mod updates;
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
-use quorate_quorum::budget::Budget;
-use quorate_quorum::{Epoch, Gate, Hold, Journal, Notice, Severity, Snapshot, Step, Wake};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Service};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use quorate_quorum::{Epoch, Gate, Hold, Journal, Snapshot, Step};
 use serde::Serialize;
 
-use crate::facts::{Desired, KubeFacts};
-use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, reasons};
+use crate::configuration::ConfigurationKeys;
+use crate::facts::KubeFacts;
+use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, reasons};
+use draft::Draft;
 
 /// What is seen of a FoundationDB cluster.
 pub type ClusterSnapshot = Snapshot<Desired, KubeFacts, DatabaseReport>;
@@ -26,7 +47,7 @@ pub type ClusterDecision = quorate_quorum::Decision<Adds, TakesAway, ClusterStat
 /// One step of it.
 pub type ClusterStep = Step<Adds, TakesAway>;
 
-/// What can be added to a cluster.
+/// What is added to a cluster, or made as it was asked to be, without taking anything away from it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Adds {
@@ -34,14 +55,87 @@ pub enum Adds {
     Pod(Box<Pod>),
     /// A volume claim.
     Claim(Box<PersistentVolumeClaim>),
+    /// A service.
+    Service(Box<Service>),
+    /// The ConfigMap.
+    ConfigMap(Box<ConfigMap>),
+    /// The ConfigMap in place of the one the guard names.
+    ConfigMapAgain(Box<ConfigMap>),
+    /// The disruption budget.
+    DisruptionBudget(Box<PodDisruptionBudget>),
+    /// How many pods must stay, in the disruption budget the guard names.
+    MinAvailable {
+        /// The budget.
+        name: String,
+        /// How many.
+        min_available: i32,
+    },
+    /// A larger volume, in the claim the guard names.
+    ClaimSize {
+        /// The claim.
+        name: String,
+        /// The new size.
+        size: String,
+    },
+    /// The claim the guard names belongs to the object from now on, and goes with it; or no longer does.
+    ClaimOwner {
+        /// The claim.
+        name: String,
+        /// Its owner, if it is to have one.
+        owner: Option<Box<OwnerReference>>,
+    },
+    /// Annotations on the pod the guard names.
+    PodAnnotations {
+        /// The pod.
+        name: String,
+        /// What to set.
+        annotations: BTreeMap<String, String>,
+    },
+    /// The database itself, created under this id of 16 bytes in hex, with these keys of its configuration.
+    Database {
+        /// The id, which tells our own creation from somebody else's.
+        id: String,
+        /// The configuration.
+        keys: ConfigurationKeys,
+    },
+    /// Keys of the database's configuration.
+    Configuration(ConfigurationKeys),
+    /// Places that may be used again: addresses and localities.
+    Include(Vec<String>),
+    /// The lock that operators share: taken, kept for longer, or given back.
+    Lock {
+        /// Its key.
+        key: Vec<u8>,
+        /// What it must say now.
+        from: Option<Vec<u8>>,
+        /// What it says then; nothing if it is given back.
+        to: Option<Vec<u8>>,
+    },
+    /// Operators that may not take the lock, as key and name; or that may again.
+    DenyList {
+        /// To be written.
+        deny: Vec<(Vec<u8>, String)>,
+        /// To be cleared.
+        allow: Vec<Vec<u8>>,
+    },
 }
 
-/// What can be taken away from a cluster.
+/// What is taken away from a cluster, if only for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TakesAway {
     /// A pod, by name; its guard says which one.
     Pod(String),
+    /// A volume claim, by name; its guard says which one.
+    Claim(String),
+    /// A service, by name; its guard says which one.
+    Service(String),
+    /// Places where nothing may live any more: addresses and localities.
+    Exclude(Vec<String>),
+    /// The coordinators, which are these from now on; it costs one recovery.
+    Coordinators(Vec<String>),
+    /// Servers are restarted, by address.
+    Kill(Vec<String>),
 }
 
 /// What the cluster's status shall say.
@@ -72,92 +166,106 @@ pub struct ClusterStatus {
     pub full_replication: Option<bool>,
     /// The version most processes run.
     pub running_version: Option<String>,
-}
-
-/// How often a cluster is looked at while something is under way.
-const WHILE_UNDER_WAY: SignedDuration = SignedDuration::from_secs(5);
-/// How often a cluster at rest is looked at.
-const AT_REST: SignedDuration = SignedDuration::from_secs(30);
-
-/// A decision while it is being put together.
-struct Draft<'a> {
-    seen: &'a ClusterSnapshot,
-    status: ClusterStatus,
-    steps: Vec<ClusterStep>,
-    notices: Vec<Notice>,
-    holds: Vec<Hold>,
-    wake: Wake,
-    budget: Budget,
+    /// The connection string.
+    pub connection: Option<String>,
+    /// Whether the database was ever created, by us or before us.
+    pub configured: bool,
+    /// What the database's configuration is, by the names of `configure`.
+    pub configuration: BTreeMap<String, String>,
+    /// How far data movement has to go, as the database ranks it.
+    pub data_movement_priority: Option<i64>,
+    /// Operators that may not take the lock.
+    pub denied: Vec<String>,
+    /// Room for automatic replacements, per bucket.
+    pub buckets: Vec<quorate_quorum::buckets::Shown>,
 }
 
 /// Decides what happens to a cluster.
 pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     let mut draft = Draft::begin(seen);
-    if let Some(hold) = left_alone(seen) {
-        draft.holds.push(hold);
+    let left_alone = left_alone(seen);
+    if !left_alone.is_empty() {
+        draft.holds.extend(left_alone);
         return draft.finish();
     }
+    revival::propose(&mut draft);
+    birth::learn(&mut draft);
+    conditions::observe(&mut draft);
+    draft.budget = draft.zone_budget();
+    // Who is to go, and who comes in their place.
+    requested::propose(&mut draft);
+    misconfigured::propose(&mut draft);
+    failures::propose(&mut draft);
+    shrink::propose(&mut draft);
     growth::propose(&mut draft);
+    // Before anything is made: nothing is made for who is empty.
+    removal::confirm(&mut draft);
+    // What the cluster is made of.
+    birth::propose(&mut draft);
+    services::propose(&mut draft);
+    config_map::propose(&mut draft);
     claims::propose(&mut draft);
     pods::propose(&mut draft);
+    // What the database is asked for, the most urgent recovery first.
+    coordinators::propose(&mut draft);
+    configuration::propose(&mut draft);
+    exclusion::propose(&mut draft);
+    removal::propose(&mut draft);
+    bounce::propose(&mut draft);
+    updates::propose(&mut draft);
+    disruption_budget::propose(&mut draft);
+    lock::keep_the_deny_list(&mut draft);
     health::propose(&mut draft);
+    lock::give_back(&mut draft);
     draft.finish()
 }
 
-/// A cluster that is not to be touched at all.
-fn left_alone(seen: &ClusterSnapshot) -> Option<Hold> {
-    let Desired { name, deleting, skip, .. } = &seen.desired;
+/// Why a cluster is not to be touched at all.
+fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
+    let Desired { name, deleting, skip, problems, .. } = &seen.desired;
     if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= seen.epoch) {
         let sentence = "another operator has taken over, so this one changes nothing";
         let hold = Hold::new(reasons::NOT_LEADING, name, sentence, "nothing to do; the other one goes on");
-        return Some(hold.compared(format!("epoch {}", seen.epoch.0), format!("epoch {}", seen.kube.recorded.epoch.0)));
+        return vec![hold.compared(format!("epoch {}", seen.epoch.0), format!("epoch {}", seen.kube.recorded.epoch.0))];
     }
     if *deleting {
-        let sentence = "the object is being deleted, so nothing is added; its volumes stay";
-        return Some(Hold::new(
-            reasons::BEING_DELETED,
+        let sentence = "the object is being deleted, so nothing is added; its volumes stay unless it says otherwise";
+        let released_by = "nothing; create the object again to use the volumes again";
+        return vec![Hold::new(reasons::BEING_DELETED, name, sentence, released_by)];
+    }
+    if !Gate::Skip.passes(!skip) {
+        return vec![Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false")];
+    }
+    if let Some((pod, _)) = seen.kube.pods.iter().find(|(_, pod)| is_ours(&seen.desired, pod) && pod.asked_for.is_none()) {
+        let sentence = format!("pod {pod} was made by another operator, so this one changes nothing");
+        let released_by = "stopping the other operator and asking for adoption";
+        return vec![Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by)];
+    }
+    // A version that can't be read is a problem of its own, and not a change to another one.
+    let problem = |problem: &crate::FieldProblem| {
+        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
+        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
+    };
+    if !problems.is_empty() {
+        return problems.iter().map(problem).collect();
+    }
+    if let Some(running) = seen.kube.recorded.running_version.as_ref().and_then(|version| version.parse::<crate::Version>().ok())
+        && !running.speaks_with(seen.desired.version)
+    {
+        let sentence =
+            format!("{running} runs, and {} speaks another protocol; changing to it is not offered yet", seen.desired.version);
+        let hold = Hold::new(
+            reasons::VERSION_CHANGE_HELD,
             name,
             sentence,
-            "nothing; create the object again to use the volumes again",
-        ));
+            format!("asking for a version {}.{}", running.major, running.minor),
+        );
+        return vec![hold.compared(running, seen.desired.version)];
     }
-    (!Gate::Skip.passes(!skip))
-        .then(|| Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false"))
+    revival::obstacle(seen).into_iter().collect()
 }
 
-impl<'a> Draft<'a> {
-    fn begin(seen: &'a ClusterSnapshot) -> Self {
-        let recorded = &seen.kube.recorded;
-        let journal = seen.journal.without_what_ended(|entry| seen.kube.pods.values().any(|pod| pod.uid == entry.uid));
-        let budget = Budget::of_zones(1, &seen.journal, []);
-        let status = ClusterStatus {
-            observed_generation: seen.desired.generation,
-            reconciled: recorded.reconciled,
-            epoch: seen.epoch.max(recorded.epoch),
-            groups: recorded.groups.clone(),
-            last_number: recorded.last_number,
-            journal,
-            desired_groups: seen.desired.counts.values().map(|count| *count as usize).sum(),
-            ..ClusterStatus::default()
-        };
-        Self { seen, status, steps: Vec::new(), notices: Vec::new(), holds: Vec::new(), wake: Wake::default(), budget }
-    }
-
-    fn notice(&mut self, severity: Severity, reason: &'static str, note: impl Into<String>) {
-        self.notices.push(Notice { severity, reason, note: note.into() });
-    }
-
-    fn finish(mut self) -> ClusterDecision {
-        let at_rest = self.steps.is_empty() && self.holds.is_empty();
-        let next = if at_rest { AT_REST } else { WHILE_UNDER_WAY };
-        self.wake.at(self.seen.now + next);
-        self.holds.sort_by(|a, b| (&a.about, a.reason).cmp(&(&b.about, b.reason)));
-        quorate_quorum::Decision {
-            steps: self.steps,
-            status: self.status,
-            notices: self.notices,
-            holds: self.holds,
-            wake: self.wake,
-        }
-    }
+/// Whether a pod was made for this object.
+fn is_ours(desired: &Desired, pod: &PodFacts) -> bool {
+    Gate::OnlyOurPods.passes(pod.owner.as_deref() == Some(&desired.uid))
 }

@@ -1,56 +1,11 @@
-//! What is known when a decision is made: the checked wish, Kubernetes' side, and what the object's own status recorded.
+//! What is known when a decision is made: Kubernetes' side, and what the object's own status recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaimSpec, PodTemplateSpec};
 use quorate_quorum::Epoch;
 
-use crate::{ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode, Version};
-
-/// What the user asked for, checked. After this nobody reaches into the raw object.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
-    /// The cluster's name.
-    pub name: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its uid.
-    pub uid: String,
-    /// The state of the object this was read from; the status is written against it.
-    pub resource_version: String,
-    /// Which version of the wish this is.
-    pub generation: i64,
-    /// Whether the object is being deleted.
-    pub deleting: bool,
-    /// Whether the cluster is to be left alone.
-    pub skip: bool,
-    /// The version to run.
-    pub version: Version,
-    /// The redundancy mode.
-    pub redundancy_mode: RedundancyMode,
-    /// How many process groups there are of each class.
-    pub counts: BTreeMap<ProcessClass, u32>,
-    /// What process group IDs begin with.
-    pub prefix: Option<String>,
-    /// The image of the main container.
-    pub image: String,
-    /// Pods and volumes of each class.
-    pub templates: BTreeMap<ProcessClass, ClassTemplate>,
-    /// Fields that are not acted on, as `field: why`.
-    pub fields_without_effect: Vec<String>,
-    /// Fields that have a successor, as `field: what to use`.
-    pub deprecated_fields: Vec<String>,
-}
-
-/// Pods and volumes of a class.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClassTemplate {
-    /// The pods.
-    pub pod: PodTemplateSpec,
-    /// The volumes, if the class has any.
-    pub claim: Option<PersistentVolumeClaimSpec>,
-}
+use crate::{ProcessGroup, ProcessGroupId};
 
 /// What Kubernetes says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +14,16 @@ pub struct KubeFacts {
     pub pods: BTreeMap<String, PodFacts>,
     /// Volume claims of this cluster, by name.
     pub claims: BTreeMap<String, ClaimFacts>,
+    /// Services of this cluster, by name.
+    pub services: BTreeMap<String, ServiceFacts>,
+    /// The ConfigMap of this cluster, if it is there.
+    pub config_map: Option<ConfigMapFacts>,
+    /// The disruption budget of this cluster, if it is there.
+    pub disruption_budget: Option<DisruptionBudgetFacts>,
+    /// The nodes that pods of this cluster are on, by name; a node that is not here is gone.
+    pub nodes: BTreeMap<String, NodeFacts>,
+    /// What failed in the last round, as the sentences of its errors.
+    pub failures: Vec<String>,
     /// What the object's status recorded.
     pub recorded: Recorded,
 }
@@ -80,8 +45,20 @@ pub struct PodFacts {
     pub phase: PodPhase,
     /// Whether all its containers are ready.
     pub ready: bool,
-    /// Its address.
-    pub address: Option<String>,
+    /// Its addresses, the first one first.
+    pub addresses: Vec<String>,
+    /// The digest of what it was asked to be, from our annotation.
+    pub asked_for: Option<String>,
+    /// The digest of how that was rendered, from our annotation.
+    pub rendering: Option<String>,
+    /// What its monitor says it runs with: the configuration, as the monitor wrote it down.
+    pub active_configuration: Option<String>,
+    /// What its monitor says of its environment.
+    pub environment: BTreeMap<String, String>,
+    /// Whether a human asked for its servers to be stopped and for it to be kept.
+    pub isolated: bool,
+    /// The first of its containers that is crashing, if one is.
+    pub crashing: Option<String>,
     /// When it was created.
     pub created: Timestamp,
     /// Since when it is being deleted.
@@ -113,6 +90,76 @@ pub struct ClaimFacts {
     pub group: Option<ProcessGroupId>,
     /// Since when it is being deleted.
     pub deleted_since: Option<Timestamp>,
+    /// The digest of what it was asked to be, from our annotation.
+    pub asked_for: Option<String>,
+    /// How much it asks for, as it was written.
+    pub size: Option<String>,
+    /// The storage class it names.
+    pub storage_class: Option<String>,
+    /// Whether that class lets volumes grow; `None` if the class is not known.
+    pub may_grow: Option<bool>,
+    /// Whether it has an owner, and so goes with the object.
+    pub owned: bool,
+    /// Whether its volume is lost.
+    pub lost: bool,
+}
+
+/// A service, as far as decisions need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceFacts {
+    /// Its uid.
+    pub uid: String,
+    /// Its state.
+    pub resource_version: String,
+    /// The process group it belongs to, from its label.
+    pub group: Option<ProcessGroupId>,
+    /// The uid of the cluster that owns it.
+    pub owner: Option<String>,
+    /// Its address; none for a headless one.
+    pub address: Option<String>,
+    /// Its ports, by name.
+    pub ports: BTreeMap<String, i32>,
+}
+
+/// The ConfigMap, which is wholly ours but for what others added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigMapFacts {
+    /// Its uid.
+    pub uid: String,
+    /// Its state.
+    pub resource_version: String,
+    /// The uid of the cluster that owns it.
+    pub owner: Option<String>,
+    /// What it says.
+    pub data: BTreeMap<String, String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The disruption budget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisruptionBudgetFacts {
+    /// Its uid.
+    pub uid: String,
+    /// Its state.
+    pub resource_version: String,
+    /// The uid of the cluster that owns it.
+    pub owner: Option<String>,
+    /// How many pods must stay.
+    pub min_available: Option<i32>,
+}
+
+/// A node, as far as decisions need it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The keys of its taints.
+    pub taints: BTreeSet<String>,
+    /// Whether it says it is ready.
+    pub ready: bool,
 }
 
 /// What the object's status recorded, by this operator or one before it.
@@ -126,4 +173,10 @@ pub struct Recorded {
     pub epoch: Epoch,
     /// The last generation that was wholly carried out.
     pub reconciled: Option<i64>,
+    /// The connection string.
+    pub connection: Option<String>,
+    /// Whether the database was ever created, by us or before us.
+    pub configured: bool,
+    /// The version most processes ran.
+    pub running_version: Option<String>,
 }

@@ -3,24 +3,36 @@
 //! Everything here is pure: no clock, no chance, no I/O. Who looks for a rule opens the file named after it; who wants to know what
 //! happens to a cluster begins with [`decide`].
 
+mod bucket;
 mod class;
 pub mod configuration;
 mod counts;
 pub mod decide;
+mod desired;
 mod facts;
+pub mod lock;
 pub mod monitor;
-mod objects;
+pub mod objects;
 mod process_group;
+mod quantity;
 pub mod reasons;
 mod redundancy;
-mod report;
+pub mod report;
+pub mod tolerance;
 mod version;
 
+pub use bucket::Bucket;
 pub use class::{ProcessClass, UnknownClass};
 pub use counts::{AskedCounts, RoleCounts, process_counts};
 pub use decide::decide;
-pub use facts::{ClaimFacts, ClassTemplate, Desired, KubeFacts, PodFacts, PodPhase, Recorded};
-pub use objects::labels;
+pub use desired::{
+    AtMost, AtOnce, Automation, BucketLimits, Buggify, ClassTemplate, DatabaseWish, Desired, FieldProblem, Labels, LockWish,
+    PodUpdate, Replacements, Routing, SafetyTimers, Topology, Zone,
+};
+pub use facts::{
+    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, Recorded, ServiceFacts,
+};
+pub use objects::{annotations, labels};
 pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId};
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};
 pub use report::{DatabaseReport, ProcessReport, ReportError};

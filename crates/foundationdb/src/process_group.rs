@@ -19,6 +19,19 @@ impl ProcessGroupId {
         Self(prefix.map_or_else(|| format!("{class}-{number}"), |prefix| format!("{prefix}-{class}-{number}")))
     }
 
+    /// The locality that everything of it is excluded by.
+    pub fn locality(&self) -> String {
+        format!("locality_instance_id:{}", self.0)
+    }
+
+    /// Whether it is named as a group of this prefix and class is.
+    pub fn has_prefix(&self, prefix: Option<&str>, class: ProcessClass) -> bool {
+        let Some((stem, _)) = self.0.rsplit_once('-') else { return false };
+        prefix.map_or(stem == class.name(), |prefix| {
+            stem.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')) == Some(class.name())
+        })
+    }
+
     /// Its number, from the end of the name.
     pub fn number(&self) -> Option<i64> {
         self.0.rsplit_once('-').and_then(|(_, number)| number.parse().ok())
@@ -65,6 +78,29 @@ impl ProcessGroup {
         }
     }
 
+    /// Whether it is to go and its data is still on its way.
+    pub fn is_in_flight(&self) -> bool {
+        self.removal.is_some() && !self.may_go()
+    }
+
+    /// Whether nothing keeps its objects any more: the database confirmed that it is empty, or a user asked for it to go as it is.
+    pub fn may_go(&self) -> bool {
+        self.removal.is_some() && (self.exclusion.is_some() || self.exclusion_skipped)
+    }
+
+    /// Where it is reached now. One that is to go keeps every address it ever had, for all of them must be empty.
+    pub fn reached_at(&mut self, addresses: Vec<String>) {
+        if self.removal.is_some() {
+            for address in addresses {
+                if !self.addresses.contains(&address) {
+                    self.addresses.push(address);
+                }
+            }
+        } else if !addresses.is_empty() {
+            self.addresses = addresses;
+        }
+    }
+
     /// Records that a condition holds or no longer holds; the time of its beginning is kept.
     pub fn note(&mut self, condition: GroupCondition, holds: bool, now: Timestamp) {
         if holds {
@@ -78,6 +114,12 @@ impl ProcessGroup {
 /// What can be wrong with a process group, under the names of the existing operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum GroupCondition {
+    /// Its pod is not as it was asked to be.
+    IncorrectPodSpec,
+    /// Its monitor runs with an older configuration.
+    IncorrectConfigMap,
+    /// Its servers were started otherwise than they should be.
+    IncorrectCommandLine,
     /// Its pod does not exist.
     MissingPod,
     /// Its volume does not exist.
@@ -85,33 +127,60 @@ pub enum GroupCondition {
     MissingPvc,
     /// The database does not see its processes.
     MissingProcesses,
+    /// Its service does not exist.
+    MissingService,
+    /// Its node has a taint that counts.
+    NodeTaintDetected,
+    /// Its node has had a taint that counts for too long.
+    NodeTaintReplacing,
     /// Its pod has ended or does not get ready.
     PodFailing,
     /// Its pod was not placed on a node yet.
     PodPending,
+    /// Its servers complain of their disk.
+    #[serde(rename = "ProcessHasIOError")]
+    ProcessHasIoError,
+    /// Its processes are excluded, and nobody asked for it.
+    ProcessIsMarkedAsExcluded,
     /// Its objects are being deleted.
     ResourcesTerminating,
 }
 
 impl GroupCondition {
     /// Every condition.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 14] = [
+        Self::IncorrectPodSpec,
+        Self::IncorrectConfigMap,
+        Self::IncorrectCommandLine,
         Self::MissingPod,
         Self::MissingPvc,
         Self::MissingProcesses,
+        Self::MissingService,
+        Self::NodeTaintDetected,
+        Self::NodeTaintReplacing,
         Self::PodFailing,
         Self::PodPending,
+        Self::ProcessHasIoError,
+        Self::ProcessIsMarkedAsExcluded,
         Self::ResourcesTerminating,
     ];
 
     /// Its name in the status.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::IncorrectPodSpec => "IncorrectPodSpec",
+            Self::IncorrectConfigMap => "IncorrectConfigMap",
+            Self::IncorrectCommandLine => "IncorrectCommandLine",
             Self::MissingPod => "MissingPod",
             Self::MissingPvc => "MissingPVC",
             Self::MissingProcesses => "MissingProcesses",
+            Self::MissingService => "MissingService",
+            Self::NodeTaintDetected => "NodeTaintDetected",
+            Self::NodeTaintReplacing => "NodeTaintReplacing",
             Self::PodFailing => "PodFailing",
             Self::PodPending => "PodPending",
+            Self::ProcessHasIoError => "ProcessHasIOError",
+            Self::ProcessIsMarkedAsExcluded => "ProcessIsMarkedAsExcluded",
             Self::ResourcesTerminating => "ResourcesTerminating",
         }
     }
@@ -119,6 +188,18 @@ impl GroupCondition {
     /// Reads a name back; one this version does not know is none of ours.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|condition| condition.name() == name)
+    }
+
+    /// Whether a process group in which it lasts too long is replaced.
+    pub const fn is_failure(self) -> bool {
+        !matches!(
+            self,
+            Self::IncorrectPodSpec
+                | Self::IncorrectConfigMap
+                | Self::IncorrectCommandLine
+                | Self::NodeTaintDetected
+                | Self::ResourcesTerminating
+        )
     }
 }
 
@@ -132,6 +213,15 @@ mod tests {
         let id = ProcessGroupId::new(Some("dc1"), ProcessClass::Storage, 12);
         assert_eq!(id.to_string(), "dc1-storage-12");
         assert_eq!(id.number(), Some(12));
+    }
+
+    #[test]
+    fn a_prefix_is_whole_or_none() {
+        let id = |text: &str| ProcessGroupId(text.into());
+        assert!(id("dc1-log-4").has_prefix(Some("dc1"), ProcessClass::Log));
+        assert!(!id("dc10-log-4").has_prefix(Some("dc1"), ProcessClass::Log));
+        assert!(!id("dc1-log-4").has_prefix(None, ProcessClass::Log));
+        assert!(id("log-4").has_prefix(None, ProcessClass::Log));
     }
 
     #[test]

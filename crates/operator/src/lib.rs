@@ -7,6 +7,7 @@
 //! one requeue time, not the earliest of many.
 
 mod backoff;
+mod bystander;
 mod clock;
 mod events;
 mod foundationdb;
@@ -20,6 +21,7 @@ mod readable;
 mod round;
 mod watches;
 
+pub use bystander::{Bystander, Watched};
 pub use clock::{Clock, SystemClock};
 pub use foundationdb::{checked_wish, recorded_journal, recorded_status};
 pub use health::router;

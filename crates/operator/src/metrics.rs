@@ -92,7 +92,11 @@ impl Default for Metrics {
         registry.register("controller_runtime_active_workers", "Rounds under way", metrics.active_workers.clone());
         registry.register("workqueue_depth", "Clusters that wait for a round", metrics.queue_depth.clone());
         registry.register("leader_election_master_status", "1 while this operator leads", metrics.leading.clone());
-        registry.register("quorate_effects", "What was done to the API server, by outcome", metrics.effects.clone());
+        registry.register(
+            "quorate_effects",
+            "What was done to Kubernetes and to databases, by kind and outcome",
+            metrics.effects.clone(),
+        );
         registry.register("quorate_hold_info", "1 for every reason a cluster is held for", metrics.holds.clone());
         registry.register("quorate_unreadable_objects", "Objects that could not be read", metrics.unreadable.clone());
         metrics

@@ -8,9 +8,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use kube::Client;
 use quorate_fdb_client::FoundationDb;
-use quorate_foundationdb::DatabaseReport;
 use quorate_foundationdb::decide::ClusterDecision;
-use quorate_quorum::{Epoch, Sighting};
+use quorate_quorum::Epoch;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -24,8 +23,9 @@ use crate::index::{Index, Kind};
 use crate::lease::{LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
-use crate::round::{Expected, Hands, Outcome};
-use crate::{Clock, ClusterKey, Leadership, watches};
+use crate::round::{Ended as RoundEnded, Expected, Hands, Outcome, Remembered};
+use crate::watches::Watches;
+use crate::{Clock, ClusterKey, Leadership};
 
 /// How long a round waits for the watches to show what the last one did. Longer than a watch usually lags, short enough to go on if an
 /// event was lost; what a stale view may then decide is caught by guards.
@@ -124,11 +124,8 @@ impl Operator {
     /// Runs until it is cancelled, or until it has lost the lease; then the process should end and be started again.
     pub async fn run(self, stop: CancellationToken) {
         let mut tasks = JoinSet::new();
-        let (sender, receiver) = mpsc::channel(CHANGES);
-        let namespace = &self.settings.namespace;
-        tasks.spawn(watches::clusters(self.client.clone(), namespace.clone(), sender.clone()));
-        tasks.spawn(watches::pods(self.client.clone(), namespace.clone(), sender.clone()));
-        tasks.spawn(watches::claims(self.client.clone(), namespace.clone(), sender));
+        let (changes, receiver) = mpsc::channel(CHANGES);
+        Watches { client: self.client.clone(), namespace: self.settings.namespace.clone(), changes }.start(&mut tasks);
         let (keeper, leadership) = LeaseKeeper::new(self.client.clone(), self.settings.lease.clone(), Arc::clone(&self.clock));
         let stop_keeping = CancellationToken::new();
         let keeping = tokio::spawn(keeper.keep(stop_keeping.clone()));
@@ -169,7 +166,7 @@ fn looked_after(client: Client, metrics: Arc<Metrics>) -> Client {
 
 /// What the loop remembers of a cluster between two rounds. All of it can be lost: it is only saved work.
 struct Memory {
-    sighting: Sighting<DatabaseReport>,
+    remembered: Remembered,
     expected: Expected,
     expected_until: Instant,
     backoff: Backoff,
@@ -179,7 +176,7 @@ struct Memory {
 impl Memory {
     fn new(now: Instant) -> Self {
         Self {
-            sighting: Sighting::NotAsked,
+            remembered: Remembered::default(),
             expected: Expected::default(),
             expected_until: now,
             backoff: Backoff::default(),
@@ -263,7 +260,7 @@ impl Loop {
 
     fn start_round(&mut self, key: ClusterKey, epoch: Epoch) {
         let now = Instant::now();
-        let Some(known) = self.index.get(&key).filter(|known| known.object.is_some()) else {
+        let Some((known, object)) = self.index.get(&key).and_then(|known| Some((known, known.object.clone()?))) else {
             self.forget(&key);
             if let Some(unreadable) = self.index.unreadable().get(&key).cloned() {
                 let recorder = self.hands.recorder.clone();
@@ -278,10 +275,11 @@ impl Loop {
             self.queue.end(&key);
             return;
         }
-        let (hands, known, sighting) = (self.hands.clone(), known.clone(), memory.sighting.clone());
+        let facts = self.index.facts(known, &object);
+        let (hands, remembered) = (self.hands.clone(), memory.remembered.clone());
         self.rounds.spawn(async move {
             // A panic is a defect of ours; it costs one round of one cluster.
-            let round = AssertUnwindSafe(hands.round(&key, &known, epoch, sighting)).catch_unwind().await;
+            let round = AssertUnwindSafe(Box::pin(hands.round(&key, &object, facts, epoch, remembered))).catch_unwind().await;
             (key, now, round.ok())
         });
     }
@@ -298,30 +296,31 @@ impl Loop {
             self.queue.wake(&key, now + wait);
             return;
         };
-        self.hands.metrics.round((now - started).as_secs_f64(), outcome.failed.is_some());
+        self.hands.metrics.round((now - started).as_secs_f64(), outcome.ended != RoundEnded::Well);
         let Some(memory) = self.memories.get_mut(&key) else { return };
-        memory.sighting = outcome.sighting;
-        memory.expected = outcome.expected;
+        let Outcome { remembered, decision, expected, ended } = outcome;
+        memory.remembered = remembered;
+        memory.expected = expected;
         memory.expected_until = now + CATCH_UP;
-        if let Some(why) = &outcome.failed {
-            let wait = memory.backoff.failed();
-            info!(cluster = %key, why, "trying again in {} s", wait.as_secs());
-            self.queue.wake(&key, now + wait);
-        } else {
-            memory.backoff.succeeded();
-        }
-        if let Some(decision) = outcome.decision {
-            if let Some(wake) = decision.wake.0.filter(|_| outcome.failed.is_none()) {
-                let wait = wake.duration_since(self.hands.clock.now());
-                self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
+        match &ended {
+            RoundEnded::Well => memory.backoff.succeeded(),
+            RoundEnded::Partly(why) | RoundEnded::Badly(why) => {
+                let wait = memory.backoff.failed();
+                info!(cluster = %key, why, "trying again in {} s", wait.as_secs());
+                self.queue.wake(&key, now + wait);
             }
-            let mut reasons: Vec<_> = decision.holds.iter().map(|hold| hold.reason.0).collect();
-            reasons.sort_unstable();
-            reasons.dedup();
-            self.hands.metrics.holds(&key, &memory.held_for, &reasons);
-            memory.held_for = reasons;
-            self.shown.lock().decisions.insert(key, Arc::new(decision));
         }
+        // What failed must not keep the rest from going on in its time.
+        if let Some(wake) = decision.wake.0.filter(|_| !matches!(ended, RoundEnded::Badly(_))) {
+            let wait = wake.duration_since(self.hands.clock.now());
+            self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
+        }
+        let mut reasons: Vec<_> = decision.holds.iter().map(|hold| hold.reason.0).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        self.hands.metrics.holds(&key, &memory.held_for, &reasons);
+        memory.held_for = reasons;
+        self.shown.lock().decisions.insert(key, Arc::new(decision));
     }
 
     fn forget(&mut self, key: &ClusterKey) {

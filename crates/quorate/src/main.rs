@@ -10,6 +10,7 @@ mod replay;
 mod run;
 mod simulate;
 mod status;
+mod tour;
 
 use std::process::ExitCode;
 

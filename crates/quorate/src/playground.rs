@@ -1,12 +1,15 @@
 //! `quorate playground`: the embedded world, the operator and a small cluster in one process, for kubectl to play with.
 
 use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use quorate_world::Playground;
+use quorate_fdb_client::Children;
+use quorate_world::{Playground, RealPrograms};
 use tokio::time::Instant;
 
 /// How the playground runs.
@@ -15,16 +18,32 @@ pub(crate) struct Play {
     /// End by itself after so many seconds.
     #[arg(long)]
     for_seconds: Option<u64>,
+    /// Run pods as real fdbserver processes in network namespaces, instead of a model; needs root and `ip`.
+    #[arg(long)]
+    real: bool,
+    /// The folder with fdbserver and libfdb_c.so, for `--real`.
+    #[arg(long, env = "QUORATE_FDB_BIN", value_name = "DIR")]
+    fdb_bin: Option<PathBuf>,
+    /// Play stories of a cluster's life in virtual time, all of them or the one that is named, and say whether all was as expected.
+    #[arg(long, value_name = "CHAPTER", num_args = 0..=1, default_missing_value = "", conflicts_with = "for_seconds")]
+    tour: Option<String>,
 }
 
 impl Play {
     pub(crate) fn run(&self) -> Result<ExitCode> {
+        if let Some(chapter) = &self.tour {
+            return crate::tour::play(chapter);
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting the runtime")?;
         runtime.block_on(self.until_stopped())
     }
 
     async fn until_stopped(&self) -> Result<ExitCode> {
-        let playground = Playground::start().await?;
+        let playground = if self.real {
+            Playground::start_real(real_programs(self.fdb_bin.as_deref())?).await?
+        } else {
+            Playground::start().await?
+        };
         let kubeconfig = std::env::temp_dir().join(format!("quorate-playground-{}.kubeconfig", std::process::id()));
         std::fs::write(&kubeconfig, playground.kubeconfig()).with_context(|| format!("writing {}", kubeconfig.display()))?;
         introduce(&kubeconfig);
@@ -36,8 +55,28 @@ impl Play {
             () = tokio::time::sleep_until(ends.unwrap_or_else(Instant::now)), if ends.is_some() => {}
         }
         std::fs::remove_file(&kubeconfig).ok();
+        playground.end().await;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What real pods need, or the first thing that is missing.
+fn real_programs(folder: Option<&Path>) -> Result<RealPrograms> {
+    let folder = folder.context("--real needs a folder with fdbserver and libfdb_c.so: --fdb-bin DIR or QUORATE_FDB_BIN")?;
+    let fdbserver = folder.join("fdbserver");
+    let asked = Command::new(&fdbserver).arg("--version").output();
+    let said = asked.with_context(|| format!("asking {} for its version", fdbserver.display()))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let version = said.split("(v").nth(1).and_then(|rest| rest.split(')').next());
+    let version = version.with_context(|| format!("{} says no version: {said}", fdbserver.display()))?.to_owned();
+    let library = folder.join("libfdb_c.so");
+    ensure!(library.is_file(), "{} is missing", library.display());
+    if let Some(missing) = quorate_world::processes::missing() {
+        bail!("pods can't be real processes here: {missing}");
+    }
+    let program = std::env::current_exe().context("looking for this executable, which is also the client of FoundationDB")?;
+    let client = Children::new(quorate_fdb_client::Settings::new(program, folder.to_owned()));
+    Ok(RealPrograms { fdbserver, version, client: Arc::new(client) })
 }
 
 fn introduce(kubeconfig: &std::path::Path) {

@@ -29,6 +29,8 @@ pub enum Limits<Bucket> {
 pub struct Buckets<Bucket> {
     limits: Limits<Bucket>,
     in_flight: BTreeMap<Bucket, BTreeSet<String>>,
+    /// Where everybody is, if fault domains are counted.
+    domains: Option<BTreeMap<String, String>>,
 }
 
 /// One bucket as the plan and the status show it.
@@ -48,11 +50,17 @@ pub struct Shown {
 impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
     /// Buckets with these limits, and what is in flight already.
     pub fn new(limits: Limits<Bucket>, in_flight: impl IntoIterator<Item = (Bucket, String)>) -> Self {
-        let mut buckets = Self { limits, in_flight: BTreeMap::new() };
+        let mut buckets = Self { limits, in_flight: BTreeMap::new(), domains: None };
         for (bucket, who) in in_flight {
             buckets.in_flight.entry(bucket).or_default().insert(who);
         }
         buckets
+    }
+
+    /// From now on the limit for all counts the fault domains of what is in flight, and no longer its number. Limits per bucket hold
+    /// besides.
+    pub fn count_domains(&mut self, domains: impl IntoIterator<Item = (String, String)>) {
+        self.domains = Some(domains.into_iter().collect());
     }
 
     /// Takes room for a replacement, or says why there is none.
@@ -62,8 +70,13 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
             let hold = Hold::new(REPLACEMENTS_STOPPED, who, sentence, "a maxConcurrentReplacements above 0");
             return Err(Box::new(hold.compared(0, "at least 1")));
         }
-        let (used, limit) = (self.used(bucket), self.limit(bucket));
-        if used.len() >= limit {
+        if let Some(hold) = self.another_domain(who) {
+            return Err(Box::new(hold));
+        }
+        let limit = self.limit(bucket);
+        let counts = self.domains.is_none() || matches!(self.limits, Limits::PerBucket(..));
+        if counts && self.count(bucket) >= limit {
+            let used = self.used(bucket);
             let which = match self.limits {
                 Limits::Together(_) => "all replacements".to_owned(),
                 Limits::PerBucket(..) => format!("replacements of kind {bucket}"),
@@ -72,7 +85,7 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
             let released_by = if used.is_empty() {
                 format!("a limit above {limit} for {bucket}")
             } else {
-                format!("{} being excluded", used.join(", "))
+                format!("{} being excluded", some_of(&used))
             };
             let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, released_by);
             return Err(Box::new(hold.compared(format!("{} in flight", used.len()), format!("fewer than {limit}"))));
@@ -94,6 +107,23 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         all.iter().map(show).collect()
     }
 
+    /// Within the domains that are in flight more may follow; a new domain needs room.
+    fn another_domain(&self, who: &str) -> Option<Hold> {
+        let domains = self.domains.as_ref()?;
+        let of = |who: &str| domains.get(who).map_or(who, String::as_str).to_owned();
+        let in_flight: BTreeSet<String> = self.in_flight.values().flatten().map(|who| of(who)).collect();
+        let limit = match self.limits {
+            Limits::Together(limit) | Limits::PerBucket(limit, _) => room(limit),
+        };
+        let fits = in_flight.len() < limit || (in_flight.len() == limit && in_flight.contains(&of(who)));
+        (!fits).then(|| {
+            let names = some_of(&in_flight.iter().collect::<Vec<_>>());
+            let sentence = format!("{who} is not replaced yet, because replacements may span {limit} fault domains");
+            let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, format!("what is in flight in {names} being excluded"));
+            hold.compared(format!("{} fault domains in flight", in_flight.len()), format!("at most {limit}"))
+        })
+    }
+
     fn is_stopped(&self) -> bool {
         matches!(self.limits, Limits::Together(limit) | Limits::PerBucket(limit, _) if limit <= 0)
     }
@@ -105,12 +135,26 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         }
     }
 
+    fn count(&self, bucket: Bucket) -> usize {
+        match self.limits {
+            Limits::Together(_) => self.in_flight.values().map(BTreeSet::len).sum(),
+            Limits::PerBucket(..) => self.in_flight.get(&bucket).map_or(0, BTreeSet::len),
+        }
+    }
+
     fn used(&self, bucket: Bucket) -> Vec<String> {
         match self.limits {
             Limits::Together(_) => self.in_flight.values().flatten().cloned().collect(),
             Limits::PerBucket(..) => self.in_flight.get(&bucket).into_iter().flatten().cloned().collect(),
         }
     }
+}
+
+/// The first of many, for one sentence.
+fn some_of(names: &[impl AsRef<str>]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{shown} and {} others", names.len() - SHOWN) } else { shown }
 }
 
 fn room(limit: i64) -> usize {
@@ -157,6 +201,20 @@ mod tests {
         assert_eq!(buckets.take(Kind::Quick, "stateless-1"), Ok(()));
         assert!(buckets.take(Kind::Quick, "stateless-2").is_err());
         assert!(buckets.take(Kind::Slow, "storage-2").is_err());
+    }
+
+    #[test]
+    fn domains_are_counted_instead_and_buckets_hold_besides() {
+        let domains = || ["a1", "a2", "b1"].map(|who| (who.to_owned(), who[..1].to_owned()));
+        let mut together = Buckets::new(Limits::Together(1), [(Kind::Slow, "a1".to_owned())]);
+        together.count_domains(domains());
+        assert!(together.take(Kind::Slow, "b1").is_err());
+        assert_eq!(together.take(Kind::Slow, "a2"), Ok(()));
+        let mut both = per_bucket(1, 1, &[(Kind::Slow, "a1")]);
+        both.count_domains(domains());
+        assert!(both.take(Kind::Slow, "a2").is_err(), "its bucket is full");
+        assert!(both.take(Kind::Quick, "b1").is_err(), "another domain");
+        assert_eq!(both.take(Kind::Quick, "a2"), Ok(()));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::{Hold, Journal, Reason};
+use crate::{Hold, Reason};
 
 /// The budget's word that something may go. It can't be made anywhere else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,13 +31,85 @@ pub const ANOTHER_ZONE_IS_DISRUPTED: Reason = Reason("AnotherZoneIsDisrupted");
 pub struct Budget {
     disrupted: BTreeSet<String>,
     at_most: usize,
+    recovery: Option<String>,
+}
+
+/// How calm a database is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calm {
+    /// How long ago its last recovery ended; `None` while one is under way or if nobody knows.
+    pub since: Option<SignedDuration>,
+    /// Generations of its log that are still needed; `None` if nobody knows.
+    pub generations: Option<u64>,
+    /// More of them mean recoveries that follow each other.
+    pub most_generations: u64,
+}
+
+/// Why a recovery is not granted now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoRecovery {
+    /// Another one is granted in this decision.
+    Another(String),
+    /// The last one is under way or was too short a time ago.
+    TooRecent(SignedDuration),
+    /// Too many generations are still needed.
+    TooManyGenerations(u64),
+}
+
+impl NoRecovery {
+    /// When it would be granted, as the end of a sentence about what waits.
+    pub fn when(&self, last: &str) -> String {
+        match self {
+            Self::Another(what) => format!("after another change that costs a recovery ({what})"),
+            Self::TooRecent(spacing) => format!("{} s after {last}", spacing.as_secs()),
+            Self::TooManyGenerations(most) => format!("once at most {most} generations of the log are needed"),
+        }
+    }
+
+    /// What releases it.
+    pub fn released_by(&self) -> String {
+        match self {
+            Self::Another(_) => "that recovery being over".to_owned(),
+            Self::TooRecent(spacing) => format!("{} s without a recovery", spacing.as_secs()),
+            Self::TooManyGenerations(_) => "the database coming to rest".to_owned(),
+        }
+    }
 }
 
 impl Budget {
-    /// A budget of so many zones, of which those in the journal and those that are down anyway are spent.
-    pub fn of_zones<'a>(at_most: usize, journal: &'a Journal, down: impl IntoIterator<Item = &'a str>) -> Self {
-        let disrupted = journal.zones().chain(down).map(str::to_owned).collect();
-        Self { disrupted, at_most }
+    /// A budget of so many zones, of which these are disrupted already, by us or by themselves.
+    pub fn of_zones<'a>(at_most: usize, disrupted: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { disrupted: disrupted.into_iter().map(str::to_owned).collect(), at_most, recovery: None }
+    }
+
+    /// Whether a zone is disrupted already, so that more of it may go.
+    pub fn is_disrupted(&self, zone: &str) -> bool {
+        self.disrupted.contains(zone)
+    }
+
+    /// Whether nothing is disrupted, by us or by itself.
+    pub fn is_untouched(&self) -> bool {
+        self.disrupted.is_empty()
+    }
+
+    /// Asks for a recovery of the database: one per decision, with enough time since the last, and never on top of unfinished ones.
+    pub fn recover(&mut self, what: &str, calm: &Calm, spacing: SignedDuration) -> Result<Permit, NoRecovery> {
+        if let Some(other) = &self.recovery {
+            return Err(NoRecovery::Another(other.clone()));
+        }
+        if calm.since.is_none_or(|since| since < spacing) {
+            return Err(NoRecovery::TooRecent(spacing));
+        }
+        if calm.generations.is_none_or(|generations| generations > calm.most_generations) {
+            return Err(NoRecovery::TooManyGenerations(calm.most_generations));
+        }
+        self.recovery = Some(what.to_owned());
+        Ok(Permit { granted_for: what.to_owned() })
+    }
+
+    /// Asks to move data away from something; whoever asks has counted what is left. It costs no recovery.
+    pub fn drain(&self, what: &str) -> Permit {
+        Permit { granted_for: what.to_owned() }
     }
 
     /// Asks to disrupt something that serves. Within a zone that is disrupted already, nothing more is lost.
@@ -65,21 +138,10 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JournalEntry;
-    use jiff::Timestamp;
-
-    fn journal(zones: &[&str]) -> Journal {
-        let entry = |zone: &&str| {
-            let entry =
-                JournalEntry { what: "delete".into(), uid: "u".into(), zone: (*zone).into(), since: Timestamp::UNIX_EPOCH };
-            (format!("pod-in-{zone}"), entry)
-        };
-        Journal(zones.iter().map(entry).collect())
-    }
 
     #[test]
     fn one_zone_may_be_disrupted_and_then_no_other() {
-        let mut budget = Budget::of_zones(1, &Journal::default(), []);
+        let mut budget = Budget::of_zones(1, []);
         assert!(budget.disrupt("storage-1", "a").is_ok());
         assert!(budget.disrupt("storage-2", "a").is_ok());
         let hold = budget.disrupt("storage-3", "b").unwrap_err();
@@ -88,20 +150,34 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_and_not_seen_to_end_is_spent() {
-        let mut budget = Budget::of_zones(1, &journal(&["a"]), []);
+    fn what_is_down_or_was_begun_is_spent() {
+        let mut budget = Budget::of_zones(1, ["a"]);
         assert!(budget.disrupt("storage-3", "b").is_err());
+        assert!(budget.disrupt("storage-4", "a").is_ok());
     }
 
     #[test]
-    fn what_is_down_anyway_is_spent() {
-        let mut budget = Budget::of_zones(1, &Journal::default(), ["a"]);
-        assert!(budget.disrupt("storage-3", "b").is_err());
+    fn one_recovery_at_a_time_and_not_too_soon() {
+        let calm = |seconds: Option<i64>, generations| Calm {
+            since: seconds.map(SignedDuration::from_secs),
+            generations,
+            most_generations: 10,
+        };
+        let spacing = SignedDuration::from_secs(120);
+        let mut budget = Budget::of_zones(1, []);
+        for restless in [calm(None, Some(1)), calm(Some(119), Some(1))] {
+            assert_eq!(budget.recover("a", &restless, spacing), Err(NoRecovery::TooRecent(spacing)));
+        }
+        for restless in [calm(Some(120), None), calm(Some(120), Some(11))] {
+            assert_eq!(budget.recover("a", &restless, spacing), Err(NoRecovery::TooManyGenerations(10)));
+        }
+        assert!(budget.recover("a", &calm(Some(120), Some(10)), spacing).is_ok());
+        assert_eq!(budget.recover("b", &calm(Some(120), Some(1)), spacing), Err(NoRecovery::Another("a".to_owned())));
     }
 
     #[test]
     fn clearing_away_what_has_ended_needs_no_budget() {
-        let budget = Budget::of_zones(1, &journal(&["a"]), ["b"]);
+        let budget = Budget::of_zones(1, ["a", "b"]);
         assert_eq!(budget.clear_away("storage-9").granted_for(), "storage-9");
     }
 }

@@ -20,11 +20,37 @@ pub enum Gate {
     OnlyOurPods,
     /// A cluster with `spec.skip` is not touched.
     Skip,
+    /// A database is created only when enough zones are there to hold its copies.
+    EnoughZonesAtBirth,
+    /// Failed process groups are replaced only while the database is available.
+    ReplacesOnlyWhenAvailable,
+    /// Automatic replacements are rationed.
+    ReplacementBuckets,
+    /// A zone is taken down only when everything else is whole.
+    WholeBeforeDisruption,
+    /// Nobody becomes a coordinator who is to go.
+    EligibleCoordinators,
+    /// Nothing is taken away by a report that is not whole.
+    WholeReport,
+    /// A coordinator goes only when another has taken its place.
+    CoordinatorsFirst,
+    /// A process that serves is excluded only if enough others do.
+    ExclusionHeadroom,
+    /// Enough zones are left to hold all copies.
+    ZonesForCopies,
+    /// A process group is removed only when nothing is left on it.
+    DrainedBeforeRemoval,
+    /// Servers are restarted only when every monitor has the new configuration.
+    ConfigurationEverywhere,
+    /// Servers that just started are not restarted.
+    UptimeBeforeRestart,
+    /// What costs a recovery keeps its distance to the last one.
+    RecoverySpacing,
 }
 
 impl Gate {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 20] = [
         Self::RecordedFirst,
         Self::StatusCompareAndSet,
         Self::EpochFence,
@@ -32,6 +58,19 @@ impl Gate {
         Self::DeleteGuard,
         Self::OnlyOurPods,
         Self::Skip,
+        Self::EnoughZonesAtBirth,
+        Self::ReplacesOnlyWhenAvailable,
+        Self::ReplacementBuckets,
+        Self::WholeBeforeDisruption,
+        Self::EligibleCoordinators,
+        Self::WholeReport,
+        Self::CoordinatorsFirst,
+        Self::ExclusionHeadroom,
+        Self::ZonesForCopies,
+        Self::DrainedBeforeRemoval,
+        Self::ConfigurationEverywhere,
+        Self::UptimeBeforeRestart,
+        Self::RecoverySpacing,
     ];
 
     /// The name it is listed under.
@@ -44,6 +83,19 @@ impl Gate {
             Self::DeleteGuard => "delete-guard",
             Self::OnlyOurPods => "only-our-pods",
             Self::Skip => "skip",
+            Self::EnoughZonesAtBirth => "enough-zones-at-birth",
+            Self::ReplacesOnlyWhenAvailable => "replaces-only-when-available",
+            Self::ReplacementBuckets => "replacement-buckets",
+            Self::WholeBeforeDisruption => "whole-before-disruption",
+            Self::EligibleCoordinators => "eligible-coordinators",
+            Self::WholeReport => "whole-report",
+            Self::CoordinatorsFirst => "coordinators-first",
+            Self::ExclusionHeadroom => "exclusion-headroom",
+            Self::ZonesForCopies => "zones-for-copies",
+            Self::DrainedBeforeRemoval => "drained-before-removal",
+            Self::ConfigurationEverywhere => "configuration-everywhere",
+            Self::UptimeBeforeRestart => "uptime-before-restart",
+            Self::RecoverySpacing => "recovery-spacing",
         }
     }
 

@@ -39,9 +39,4 @@ impl Journal {
     pub fn begin(&mut self, name: impl Into<String>, entry: JournalEntry) {
         self.0.insert(name.into(), entry);
     }
-
-    /// The zones that are being disrupted.
-    pub fn zones(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(|entry| entry.zone.as_str())
-    }
 }

@@ -20,7 +20,8 @@ pub struct Candidate<Id> {
 /// The members chosen, in the order of their ids; fewer than wanted if the limits allow no more. The order in which candidates are given
 /// does not matter.
 pub fn spread<Id: Clone + Ord>(candidates: &[Candidate<Id>], wanted: usize, limits: &[usize]) -> Vec<Id> {
-    let mut left: Vec<&Candidate<Id>> = candidates.iter().collect();
+    // Of one whose domains are not all known nobody can say whom it would fail with.
+    let mut left: Vec<&Candidate<Id>> = candidates.iter().filter(|one| one.domains.len() >= limits.len()).collect();
     left.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.id.cmp(&b.id)));
     let mut taken: Vec<BTreeMap<&str, usize>> = vec![BTreeMap::new(); limits.len()];
     let mut chosen = Vec::new();
@@ -57,6 +58,11 @@ mod tests {
     fn never_two_in_one_zone() {
         let candidates: Vec<_> = (0..6).map(|id| candidate(id, 0, &[["a", "b"][id % 2]])).collect();
         assert_eq!(spread(&candidates, 3, &[1]), [0, 1]);
+    }
+
+    #[test]
+    fn one_whose_domains_are_not_known_is_not_taken() {
+        assert_eq!(spread(&[candidate(1, 9, &["hall"]), candidate(2, 0, &["hall", "zone"])], 2, &[3, 1]), [2]);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub struct Guard {
     pub epoch: Epoch,
     /// The object is the one that was seen, unchanged.
     pub object: Option<ObjectGuard>,
+    /// The lock in the database that must still be held.
+    pub fence: Option<Fence>,
     /// The database has had no recovery since.
     pub database_generation: Option<u64>,
 }
@@ -60,6 +62,13 @@ impl Guard {
     /// Only the leadership is asked for; enough where a name can't be taken twice.
     pub fn epoch(epoch: Epoch) -> Self {
         Self { epoch, ..Self::default() }
+    }
+
+    /// Also while this lock is held.
+    #[must_use]
+    pub fn and_fence(mut self, fence: Option<Fence>) -> Self {
+        self.fence = fence;
+        self
     }
 
     /// The object must be the one that was seen.
@@ -78,4 +87,14 @@ pub struct ObjectGuard {
     pub uid: String,
     /// In which state.
     pub resource_version: String,
+}
+
+/// A key in the database whose value says that we may act. Whoever changes it takes the right away, in the same instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fence {
+    /// The key.
+    pub key: Vec<u8>,
+    /// What it must say.
+    pub value: Vec<u8>,
 }

@@ -6,12 +6,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use crate::fdbservers::Fdbservers;
 use crate::kubelet::{self, Change, KubeletSettings};
 use crate::kubernetes::Kubernetes;
 use crate::mirror::Mirror;
 use crate::scheduler::{self, Binding, Placement, SELECTED_NODE};
 
-/// A cluster whose controllers, scheduler and kubelets work whenever [`Cluster::settle`] is called.
+/// A cluster whose controllers, scheduler and kubelets, and what runs in its pods, work whenever [`Cluster::settle`] is called.
 pub struct Cluster {
     /// Its API.
     pub kubernetes: Kubernetes,
@@ -21,6 +22,7 @@ pub struct Cluster {
 struct State {
     settings: KubeletSettings,
     mirror: Mirror,
+    servers: Option<Fdbservers>,
     /// Nobody had anything left to do at the last look, and neither objects nor settings have changed since.
     settled: bool,
     /// When somebody has to look again then.
@@ -30,7 +32,22 @@ struct State {
 impl Cluster {
     /// A cluster with these settings.
     pub fn new(kubernetes: Kubernetes, settings: KubeletSettings) -> Self {
-        Self { kubernetes, state: Mutex::new(State { settings, mirror: Mirror::default(), settled: false, wake: None }) }
+        let state = State { settings, mirror: Mirror::default(), servers: None, settled: false, wake: None };
+        Self { kubernetes, state: Mutex::new(state) }
+    }
+
+    /// The pods of FoundationDB clusters run these servers.
+    #[must_use]
+    pub fn with_servers(self, servers: Fdbservers) -> Self {
+        self.lock().servers = Some(servers);
+        self
+    }
+
+    /// Does something to the servers in the pods, if there are any.
+    pub fn servers<T>(&self, act: impl FnOnce(&mut Fdbservers) -> T) -> Option<T> {
+        let mut state = self.lock();
+        state.settled = false;
+        state.servers.as_mut().map(act)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -56,11 +73,13 @@ impl Cluster {
 
     /// Lets everybody do what they would have done by now, and says when somebody has to look again.
     pub fn settle(&self, now: Timestamp) -> Option<Timestamp> {
-        let State { settings, mirror, settled, wake } = &mut *self.lock();
+        let State { settings, mirror, servers, settled, wake } = &mut *self.lock();
         loop {
-            *settled &= !mirror.refresh(&self.kubernetes) && wake.is_none_or(|wake| now < wake);
+            let servers_wake = servers.as_ref().and_then(Fdbservers::wake);
+            let next = wake.iter().copied().chain(servers_wake).min();
+            *settled &= !mirror.refresh(&self.kubernetes) && next.is_none_or(|next| now < next);
             if *settled {
-                return *wake;
+                return next;
             }
             self.kubernetes.collect_garbage();
             self.kubernetes.compute_budgets();
@@ -72,10 +91,13 @@ impl Cluster {
             for change in changes {
                 self.apply(change);
             }
-            if self.kubernetes.revision() == before {
-                (*settled, *wake) = (true, next);
-                return next;
+            mirror.refresh(&self.kubernetes);
+            let news = std::mem::take(&mut mirror.news);
+            let annotated = servers.as_mut().map(|servers| servers.step(now, news, mirror, settings));
+            for pod in annotated.into_iter().flatten() {
+                self.kubernetes.update(&pod).ok();
             }
+            (*settled, *wake) = (self.kubernetes.revision() == before, next);
         }
     }
 

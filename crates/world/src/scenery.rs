@@ -7,41 +7,71 @@ use crate::kubernetes::{Kubernetes, Status};
 /// The namespace everything happens in.
 pub const NAMESPACE: &str = "default";
 /// The cluster.
-pub(crate) const CLUSTER: &str = "sample";
-/// The provisioner of disks that can be reached from everywhere.
-pub const PROVISIONER: &str = "simulated.example.org/network";
+pub const CLUSTER: &str = "sample";
+/// The provisioner of disks that can be reached from everywhere; a name that a real API server takes for a volume's driver as well.
+pub const PROVISIONER: &str = "network.simulated.example.org";
 
 /// The class of those disks.
 pub(crate) const CLASS: &str = "network";
 
+/// A taint that makes process groups leave a node.
+pub(crate) const TAINT: &str = "example.org/maintenance";
+
+/// The cluster as databases know it.
+pub(crate) fn known_as() -> String {
+    format!("{NAMESPACE}/{CLUSTER}")
+}
+
 /// The names of the nodes.
-pub(crate) const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+pub const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
 
 /// Builds all of it.
 pub fn build(kubernetes: &Kubernetes) -> Result<(), Status> {
+    build_with(kubernetes, &sample())
+}
+
+/// Builds all of it around another cluster.
+pub(crate) fn build_with(kubernetes: &Kubernetes, cluster: &Value) -> Result<(), Status> {
+    land(kubernetes, NODES)?;
+    kubernetes.create_value(cluster.clone()).map(drop)
+}
+
+/// Builds everything but the cluster.
+pub(crate) fn land<'a>(kubernetes: &Kubernetes, nodes: impl IntoIterator<Item = &'a str>) -> Result<(), Status> {
     for crd in quorate_api::crds() {
         kubernetes.create_value(crd)?;
     }
-    for node in NODES {
+    for node in nodes {
         add_node(kubernetes, node)?;
     }
     kubernetes.create_value(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {"name": CLASS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
-        "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
+        "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Delete",
     }))?;
-    kubernetes.create_value(json!({
+    Ok(())
+}
+
+/// A small cluster.
+pub fn sample() -> Value {
+    json!({
         "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
         "metadata": {"name": CLUSTER, "namespace": NAMESPACE},
         "spec": {
             "version": "7.3.69",
-            // The database is there already: its processes are the cluster's own, and nobody has to create it.
-            "seedConnectionString": "sample:sample@198.18.255.1:4501",
-            "processCounts": {"storage": 3, "log": 3, "stateless": 2},
+            "databaseConfiguration": {"redundancy_mode": "double", "storage_engine": "ssd-2"},
+            "processCounts": {"storage": 4, "log": 4, "stateless": 3},
+            // Shorter waits than the defaults, so that something can be seen in minutes.
+            "minimumUptimeSecondsForBounce": 60,
+            "automationOptions": {"replacements": {
+                "failureDetectionTimeSeconds": 180,
+                "taintReplacementTimeSeconds": 60,
+                "taintReplacementOptions": [{"key": TAINT, "durationInSeconds": 60}],
+                "replacementBucket": {"enabled": true},
+            }},
             "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": CLASS}}}},
         },
-    }))?;
-    Ok(())
+    })
 }
 
 /// A node with room for all of it. Its zone is the letter in its name.

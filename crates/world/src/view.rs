@@ -28,6 +28,8 @@ pub struct ClusterView<'a> {
     pub namespaces: BTreeMap<Name<'a>, &'a Namespace>,
     /// Every service; pods behind one are spread by default.
     pub services: BTreeMap<Key<'a>, &'a Service>,
+    /// The pods that take room, by node: the scheduler asks for them node by node, several times for each pod it places.
+    placed: BTreeMap<Name<'a>, Vec<&'a Pod>>,
 }
 
 impl<'a> ClusterView<'a> {
@@ -42,6 +44,10 @@ impl<'a> ClusterView<'a> {
     #[must_use]
     pub fn with_pods(mut self, pods: impl IntoIterator<Item = &'a Pod>) -> Self {
         self.pods = by_key(pods, |pod| &pod.metadata);
+        self.placed = BTreeMap::new();
+        for (node, pod) in self.pods.values().filter(|pod| !is_finished(pod)).filter_map(|pod| Some((node_of(pod)?, *pod))) {
+            self.placed.entry(node).or_default().push(pod);
+        }
         self
     }
 
@@ -81,13 +87,13 @@ impl<'a> ClusterView<'a> {
     }
 
     /// The pods that take room on a node: those bound to it that have not finished.
-    pub(crate) fn pods_on(&self, node: &str) -> impl Iterator<Item = &'a Pod> {
-        self.placed_pods().filter(move |(on, _)| *on == node).map(|(_, pod)| pod)
+    pub(crate) fn pods_on(&self, node: &str) -> impl Iterator<Item = &'a Pod> + use<'_, 'a> {
+        self.placed.get(node).into_iter().flatten().copied()
     }
 
     /// Every pod that takes room somewhere, with the name of its node.
     pub(crate) fn placed_pods(&self) -> impl Iterator<Item = (&'a str, &'a Pod)> {
-        self.pods.values().filter(|pod| !is_finished(pod)).filter_map(|pod| Some((node_of(pod)?, *pod)))
+        self.placed.iter().flat_map(|(node, pods)| pods.iter().map(|pod| (*node, *pod)))
     }
 
     /// The claims a pod mounts: the name, and the claim if there is one by that name.

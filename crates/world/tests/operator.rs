@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Pod};
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
 use quorate_operator::{Clock, LeaseSettings, Operator, Settings};
-use quorate_world::kubernetes::Kubernetes;
+use quorate_world::kubernetes::{CallInfo, Interceptor, Kubernetes, Status, Verdict};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -102,4 +102,28 @@ async fn an_object_that_cant_be_read_is_told_and_stops_nobody_else() {
     let told = events.iter().find(|event| event.reason.as_deref() == Some("UnreadableObject")).unwrap();
     assert_eq!(told.involved_object.name.as_deref(), Some("odd"));
     assert!(told.message.as_deref().unwrap().contains("version"), "{told:?}");
+}
+
+/// A namespace whose quota has no room for volumes.
+struct NoRoomForVolumes;
+
+impl Interceptor for NoRoomForVolumes {
+    fn before(&self, call: &CallInfo) -> Verdict {
+        if call.verb == "create" && call.resource == "persistentvolumeclaims" {
+            return Verdict::Refuse(Status::injected(403, "Forbidden", "exceeded quota"));
+        }
+        Verdict::Pass
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_is_refused_stops_none_of_the_others() {
+    let kubernetes = world(quorate_api::crds());
+    kubernetes.intercept(Arc::new(NoRoomForVolumes));
+    kubernetes.create_value(cluster("other", &json!("7.3.69"))).unwrap();
+    let shown = run_for(&kubernetes, 30).await;
+    assert_eq!(pods_of(&kubernetes, "other"), 8);
+    let metrics = shown.metrics();
+    assert!(metrics.contains("quorate_effects_total{effect=\"claim\",result=\"failed\"}"), "{metrics}");
+    assert!(metrics.contains("quorate_effects_total{effect=\"pod\",result=\"done\"} 8"), "{metrics}");
 }

@@ -78,6 +78,23 @@ pub struct QuorateStatus {
     pub journal: Option<Vec<JournalEntry>>,
     /// Why nothing more is done.
     pub holds: Option<Vec<HoldStatus>>,
+    /// Room for automatic replacements.
+    pub buckets: Option<Vec<BucketStatus>>,
+}
+
+/// Room for automatic replacements of one kind of process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BucketStatus {
+    /// Its name.
+    pub bucket: String,
+    /// How many replacements are in flight.
+    pub used: i64,
+    /// How many may be.
+    pub limit: i64,
+    /// The process groups that are being replaced.
+    #[serde(default)]
+    pub held_by: Vec<String>,
 }
 
 /// Something that was begun.

@@ -128,9 +128,13 @@ async fn answer(opened: &Opened, call: Call, deadline_ms: u64) -> Result<Answer,
     match future::select(answer, foreign).await {
         Either::Left((Ok(result), _)) => result.map_err(|failure| opened.named(failure)),
         Either::Left((Err(_), _)) => Err(Failure::Timeout { milliseconds: deadline_ms }),
-        Either::Right(_) if begun.get() => Err(Failure::UnknownResult),
-        Either::Right((failure, _)) => Err(failure),
+        Either::Right((failure, _)) => Err(unless_begun(failure, begun.get())),
     }
+}
+
+/// Why a call was given up. Once a change may be on its way, only that nobody knows what became of it.
+fn unless_begun(failure: Failure, begun: bool) -> Failure {
+    if begun { Failure::UnknownResult } else { failure }
 }
 
 /// Answers twice: at once, and when the network thread has done something small. Without a database there is nothing it could do.
@@ -147,4 +151,16 @@ async fn ping(id: u64, databases: &Databases, replies: &mpsc::Sender<FromChild>)
         }
         let _ = replies.send(FromChild::NetworkPong { id }).await;
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_that_nothing_was_done_once_something_may_have_been() {
+        let foreign = || Failure::Incompatible { library: "7.3.63".to_owned() };
+        assert_eq!(unless_begun(foreign(), false), foreign());
+        assert_eq!(unless_begun(foreign(), true), Failure::UnknownResult);
+    }
 }

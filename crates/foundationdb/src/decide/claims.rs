@@ -1,32 +1,60 @@
-//! Volume claims: one for each process group whose class keeps state.
+//! Volume claims: one for each process group whose class keeps state. They grow in place where their storage class lets them, and have an
+//! owner only if they are to go with the object.
 
 use quorate_quorum::{Guard, Hold, Step};
 
 use super::{Adds, Draft};
-use crate::{GroupCondition, objects, reasons};
+use crate::{ClaimFacts, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let seen = draft.seen;
-    for (id, group) in &mut draft.status.groups {
-        if !group.class.is_stateful() {
+    let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
+    for id in ids {
+        let group = &draft.status.groups[&id];
+        if !group.class.is_stateful() || group.may_go() {
             continue;
         }
-        let name = objects::claim_name(&objects::pod_name(&seen.desired, group.class, id));
-        let claim = seen.kube.claims.get(&name);
-        group.note(GroupCondition::MissingPvc, claim.is_none(), seen.now);
-        match claim {
-            None => {
-                let claim = Box::new(objects::claim(&seen.desired, group.class, id));
-                draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(seen.epoch), format!("{id} has no volume claim")));
-            }
-            Some(claim) => {
-                if let Some(since) = claim.deleted_since {
-                    let sentence = format!("the volume claim {name} of {id} is being deleted, so its data will be gone");
-                    draft.holds.push(
-                        Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "the claim being gone").since(since),
-                    );
-                }
-            }
+        let name = objects::claim_name(&objects::pod_name(&draft.seen.desired, group.class, &id));
+        match draft.seen.kube.claims.get(&name) {
+            None => create(draft, &id),
+            Some(claim) => look_after(draft, &id, &name, claim),
         }
+    }
+}
+
+fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
+    let class = draft.status.groups[id].class;
+    let claim = Box::new(objects::claim(&draft.seen.desired, class, id));
+    draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(draft.seen.epoch), format!("{id} has no volume claim")));
+}
+
+fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, claim: &ClaimFacts) {
+    let desired = &draft.seen.desired;
+    let guard = Guard::epoch(draft.seen.epoch).and_object(&claim.uid, &claim.resource_version);
+    if let Some(since) = claim.deleted_since {
+        let sentence = format!("the volume claim {name} of {id} is being deleted, so its data will be gone");
+        draft.holds.push(Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "the claim being gone").since(since));
+        return;
+    }
+    if claim.owned != desired.delete_volumes {
+        let owner = desired.delete_volumes.then(|| Box::new(objects::owner(desired)));
+        let why = if desired.delete_volumes { "volumes are to go with the object" } else { "volumes are to outlive the object" };
+        draft.steps.push(Step::adds(Adds::ClaimOwner { name: name.to_owned(), owner }, guard, why));
+        return;
+    }
+    let wanted = objects::claim_size(desired, draft.status.groups[id].class).0;
+    let Some(size) = claim.size.clone() else { return };
+    if quantity::is_less(&wanted, &size) {
+        let sentence = format!("the volume of {id} can't shrink; Kubernetes offers no way");
+        let released_by = format!("asking for {size} again, or replacing {id} by processGroupsToRemove");
+        draft.holds.push(Hold::new(reasons::VOLUME_CANT_SHRINK, id.to_string(), sentence, released_by).compared(size, wanted));
+    } else if quantity::is_less(&size, &wanted) && claim.may_grow == Some(true) {
+        let why = format!("the volume of {id} is to grow from {size} to {wanted}");
+        draft.steps.push(Step::adds(Adds::ClaimSize { name: name.to_owned(), size: wanted }, guard, why));
+    } else if quantity::is_less(&size, &wanted) && claim.may_grow.is_none() {
+        let class = claim.storage_class.as_deref().unwrap_or("(none)");
+        let sentence = format!("the volume of {id} is to grow, but nobody knows whether it can");
+        let hold =
+            Hold::new(reasons::STORAGE_CLASS_UNKNOWN, id.to_string(), sentence, format!("the storage class {class} existing"));
+        draft.holds.push(hold.compared(size, wanted));
     }
 }

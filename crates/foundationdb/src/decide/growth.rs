@@ -1,25 +1,20 @@
-//! Growth: as many process groups of each class as were asked for.
+//! Growth: as many process groups of each class as were asked for, not counting those that are to go.
 //!
 //! A new group is written into the status before anything of it exists, and its number is never used again, so that a crash in between
 //! can neither lose nor double it.
 
-use quorate_quorum::{Hold, Severity};
+use quorate_quorum::Severity;
 
 use super::Draft;
-use crate::{ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+use crate::{ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let wanted = draft.seen.desired.counts.clone();
     let mut added = Vec::new();
     for class in ProcessClass::ALL {
-        let want = wanted.get(class).copied().unwrap_or(0) as usize;
-        let have = draft.status.groups.values().filter(|group| group.class == *class && group.removal.is_none()).count();
-        if have > want {
-            draft.holds.push(surplus(*class, have, want));
-        }
+        let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
+        let have = draft.live(*class).count();
         for _ in have..want {
-            draft.status.last_number += 1;
-            let id = ProcessGroupId::new(draft.seen.desired.prefix.as_deref(), *class, draft.status.last_number);
+            let id = next_id(draft, *class);
             draft.status.groups.insert(id.clone(), ProcessGroup::new(*class));
             added.push(id.to_string());
         }
@@ -29,12 +24,14 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
 }
 
-fn surplus(class: ProcessClass, have: usize, want: usize) -> Hold {
-    Hold::new(
-        reasons::SURPLUS_PROCESS_GROUPS,
-        class.name(),
-        format!("there are {have} process groups of class {class}, and {want} were asked for; this version never removes any"),
-        format!("asking for {have} again"),
-    )
-    .compared(have, want)
+/// A name that was never used, and that nothing is excluded by.
+fn next_id(draft: &mut Draft<'_>, class: ProcessClass) -> ProcessGroupId {
+    loop {
+        draft.status.last_number += 1;
+        let id = ProcessGroupId::new(draft.seen.desired.prefix.as_deref(), class, draft.status.last_number);
+        let excluded = draft.report.is_some_and(|report| report.excludes(&id.locality()));
+        if !excluded && !draft.status.groups.contains_key(&id) {
+            return id;
+        }
+    }
 }

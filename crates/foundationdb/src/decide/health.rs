@@ -8,41 +8,63 @@ use super::Draft;
 use crate::{GroupCondition, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let seen = draft.seen;
-    match &seen.database {
-        Sighting::Seen { facts: report, .. } => {
-            draft.status.available = Some(report.available);
-            draft.status.healthy = Some(report.healthy);
-            draft.status.full_replication = report.full_replication;
-            let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
-            for version in report.processes.values().filter_map(|process| process.version.as_deref()) {
-                *versions.entry(version).or_default() += 1;
-            }
-            draft.status.running_version =
-                versions.into_iter().max_by_key(|(version, count)| (*count, *version)).map(|(version, _)| version.to_owned());
-            for (id, group) in &mut draft.status.groups {
-                let missing = report.of_group(id, &group.addresses).next().is_none();
-                group.note(GroupCondition::MissingProcesses, missing, seen.now);
-                if missing && group.conditions.len() == 1 {
-                    let since = group.conditions[&GroupCondition::MissingProcesses];
-                    let sentence = format!("the pod of {id} is ready, but the database does not see its process");
-                    let released_by = "the process joining the database, some seconds after its start";
-                    draft
-                        .holds
-                        .push(Hold::new(reasons::PROCESS_NOT_REPORTING, id.to_string(), sentence, released_by).since(since));
-                }
-            }
-        }
+    match &draft.seen.database {
+        Sighting::Seen { .. } => tell(draft),
         Sighting::Unreachable { since, why } => {
-            let sentence = format!("the database does not answer ({why}), so nothing is taken away");
-            let hold =
-                Hold::new(reasons::DATABASE_UNREACHABLE, &seen.desired.name, sentence, "the database answering").since(*since);
-            draft.holds.push(hold);
             draft.status.available = Some(false);
+            // Before it is created nobody expects it to answer.
+            if draft.status.connection.is_some() {
+                let sentence = format!("the database does not answer ({why}), so nothing is taken away");
+                let hold = Hold::new(reasons::DATABASE_UNREACHABLE, &draft.seen.desired.name, sentence, "the database answering");
+                draft.holds.push(hold.since(*since));
+            }
         }
         Sighting::NotAsked => {}
     }
     count_reconciled(draft);
+}
+
+fn tell(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report else {
+        let sentence = "what the database said last is too old to act on";
+        draft.holds.push(Hold::new(reasons::DATABASE_UNREACHABLE, &draft.seen.desired.name, sentence, "the database answering"));
+        return;
+    };
+    draft.status.available = Some(report.available);
+    draft.status.healthy = Some(report.healthy);
+    draft.status.full_replication = report.full_replication;
+    draft.status.data_movement_priority = report.data.as_ref().and_then(|data| data.highest_priority);
+    let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
+    for version in report.processes.values().filter_map(|process| process.version.as_deref()) {
+        *versions.entry(version).or_default() += 1;
+    }
+    let most = versions.into_iter().max_by_key(|(version, count)| (*count, *version));
+    if let Some((version, _)) = most {
+        draft.status.running_version = Some(version.to_owned());
+    }
+    if !report.available && draft.status.configured {
+        let state = report.recovery.as_ref().map_or("unknown", |recovery| recovery.name.as_str());
+        let complaints = report.messages.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");
+        draft.holds.push(Hold::new(
+            reasons::DATABASE_UNAVAILABLE,
+            &draft.seen.desired.name,
+            sentence,
+            "the database being available",
+        ));
+    }
+    let silent: Vec<_> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(_, group)| group.conditions.len() == 1 && group.removal.is_none())
+        .filter_map(|(id, group)| Some((id.to_string(), *group.conditions.get(&GroupCondition::MissingProcesses)?)))
+        .collect();
+    for (id, since) in silent {
+        let sentence = format!("the pod of {id} is ready, but the database does not see its process");
+        let released_by = "the process joining the database, some seconds after its start";
+        draft.holds.push(Hold::new(reasons::PROCESS_NOT_REPORTING, id, sentence, released_by).since(since));
+    }
 }
 
 fn count_reconciled(draft: &mut Draft<'_>) {

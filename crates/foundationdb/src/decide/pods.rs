@@ -1,31 +1,40 @@
 //! Pods: one for each process group. One that has ended is cleared away, and made again with its volume.
 
-use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Step};
+use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
-use super::{Adds, Draft, TakesAway};
-use crate::{GroupCondition, PodFacts, PodPhase, ProcessGroupId, objects, reasons};
+use super::{Adds, Draft, TakesAway, is_ours};
+use crate::{PodFacts, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
     for id in ids {
-        let class = draft.status.groups[&id].class;
-        let name = objects::pod_name(&draft.seen.desired, class, &id);
+        let group = &draft.status.groups[&id];
+        let name = objects::pod_name(&draft.seen.desired, group.class, &id);
         match draft.seen.kube.pods.get(&name) {
-            None => create(draft, &id),
-            Some(pod) if !is_ours(draft, pod) => draft.holds.push(not_ours(&id, &name)),
+            // Its data is elsewhere; it is not made again only to be removed.
+            None if group.may_go() => {}
+            None => create(draft, &id, &name),
+            Some(pod) if !is_ours(&draft.seen.desired, pod) => draft.holds.push(not_ours(&id, &name)),
             Some(pod) => look_after(draft, &id, &name, pod),
         }
-        note_conditions(draft, &id, &name);
     }
 }
 
-fn is_ours(draft: &Draft<'_>, pod: &PodFacts) -> bool {
-    Gate::OnlyOurPods.passes(pod.owner.as_deref() == Some(&draft.seen.desired.uid))
-}
-
-fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
+fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
+    let desired = &draft.seen.desired;
+    let address = draft.seen.kube.services.get(name).and_then(|service| service.address.as_deref());
+    if desired.routing.service_per_pod && address.is_none() {
+        let sentence = format!("pod {name} is made once its service has an address");
+        draft.holds.push(Hold::new(
+            reasons::SERVICE_WITHOUT_ADDRESS,
+            id.to_string(),
+            sentence,
+            "the service getting its address",
+        ));
+        return;
+    }
     let class = draft.status.groups[id].class;
-    let pod = Box::new(objects::pod(&draft.seen.desired, class, id));
+    let pod = Box::new(objects::pod(desired, class, id, address));
     draft.steps.push(Step::adds(Adds::Pod(pod), Guard::epoch(draft.seen.epoch), format!("{id} has no pod")));
 }
 
@@ -37,6 +46,7 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
         return;
     }
     match pod.phase {
+        PodPhase::Failed | PodPhase::Succeeded if is_young(draft, pod) => draft.wake.at(pod.created + ended_pod_age(draft)),
         PodPhase::Failed | PodPhase::Succeeded => clear_away(draft, id, name, pod),
         PodPhase::Pending if pod.node.is_none() => draft.holds.push(pending(id, name, pod)),
         _ if !pod.ready => {
@@ -46,6 +56,15 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
         }
         _ => {}
     }
+}
+
+fn ended_pod_age(draft: &Draft<'_>) -> jiff::SignedDuration {
+    draft.seen.desired.automation.timers.ended_pod_age
+}
+
+/// A pod that ended as soon as it began would be made again and again without a pause.
+fn is_young(draft: &Draft<'_>, pod: &PodFacts) -> bool {
+    pod.created + ended_pod_age(draft) > draft.seen.now
 }
 
 /// A pod that has ended serves nobody, so clearing it away disrupts nobody.
@@ -67,29 +86,4 @@ fn pending(id: &ProcessGroupId, name: &str, pod: &PodFacts) -> Hold {
 fn not_ours(id: &ProcessGroupId, name: &str) -> Hold {
     let sentence = format!("pod {name} exists and belongs to somebody else, so {id} can't have a pod");
     Hold::new(reasons::POD_NOT_OURS, id.to_string(), sentence, format!("deleting or renaming pod {name}"))
-}
-
-fn note_conditions(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
-    let now = draft.seen.now;
-    let pod = draft.seen.kube.pods.get(name);
-    let Some(group) = draft.status.groups.get_mut(id) else { return };
-    let ended = |pod: &PodFacts| matches!(pod.phase, PodPhase::Failed | PodPhase::Succeeded);
-    group.note(GroupCondition::MissingPod, pod.is_none(), now);
-    group.note(GroupCondition::PodPending, pod.is_some_and(|pod| pod.node.is_none() && !ended(pod)), now);
-    group.note(GroupCondition::PodFailing, pod.is_some_and(|pod| ended(pod) || (pod.node.is_some() && !pod.ready)), now);
-    group.note(GroupCondition::ResourcesTerminating, pod.is_some_and(|pod| pod.deleted_since.is_some()), now);
-    if let Some(pod) = pod {
-        if let Some(address) = &pod.address
-            && !group.addresses.contains(address)
-        {
-            // A living group has one address; one that is being removed keeps all it ever had.
-            if group.removal.is_none() {
-                group.addresses.clear();
-            }
-            group.addresses.push(address.clone());
-        }
-        if pod.node.is_some() {
-            group.fault_domain.clone_from(&pod.node);
-        }
-    }
 }

@@ -6,12 +6,15 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use quorate_api::conditions::{AVAILABLE, DEPRECATED_FIELDS, FIELDS_WITHOUT_EFFECT, HELD, PROGRESSING};
 use quorate_api::foundationdb::{
-    ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, ProcessGroupCondition,
-    ProcessGroupStatus, QuorateStatus,
+    BucketStatus, ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, LockStatus,
+    ProcessGroupCondition, ProcessGroupStatus, QuorateStatus,
 };
 use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
 use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
+use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
+
+use super::configuration;
 
 /// What an object's status recorded.
 pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
@@ -24,6 +27,9 @@ pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
         last_number: quorate.last_process_group_number.unwrap_or(0).max(highest),
         epoch: Epoch(quorate.epoch.unwrap_or(0)),
         reconciled: status.generations.as_ref().and_then(|generations| generations.reconciled),
+        connection: status.connection_string.clone().filter(|connection| !connection.is_empty()),
+        configured: status.configured == Some(true),
+        running_version: status.running_version.clone().filter(|version| !version.is_empty()),
         groups,
     }
 }
@@ -37,6 +43,11 @@ pub fn recorded_journal(status: Option<&FoundationDBClusterStatus>) -> Journal {
         (entry.name.clone(), recorded)
     };
     Journal(entries.into_iter().flatten().map(entry).collect())
+}
+
+/// Whether it can be read as a process group.
+fn is_known(group: &ProcessGroupStatus) -> bool {
+    group.process_group_id.is_some() && group.process_class.as_deref().is_some_and(|class| class.parse::<ProcessClass>().is_ok())
 }
 
 fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, ProcessGroup)> {
@@ -60,6 +71,58 @@ fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, Process
     Some((id, recorded))
 }
 
+/// A status without its process groups: they are most of a large one, and made anew by every decision.
+fn without_groups(status: &FoundationDBClusterStatus) -> FoundationDBClusterStatus {
+    let FoundationDBClusterStatus {
+        observed_generation,
+        conditions,
+        database_configuration,
+        generations,
+        health,
+        required_addresses,
+        has_incorrect_config_map,
+        has_incorrect_service_config,
+        needs_new_coordinators,
+        running_version,
+        connection_string,
+        configured,
+        has_listen_ips_for_all_pods,
+        storage_servers_per_disk,
+        log_servers_per_disk,
+        image_types,
+        process_groups: _,
+        locks,
+        maintenance_mode_info,
+        desired_process_groups,
+        reconciled_process_groups,
+        quorate,
+    } = status;
+    FoundationDBClusterStatus {
+        observed_generation: *observed_generation,
+        conditions: conditions.clone(),
+        database_configuration: database_configuration.clone(),
+        generations: generations.clone(),
+        health: health.clone(),
+        required_addresses: required_addresses.clone(),
+        has_incorrect_config_map: *has_incorrect_config_map,
+        has_incorrect_service_config: *has_incorrect_service_config,
+        needs_new_coordinators: *needs_new_coordinators,
+        running_version: running_version.clone(),
+        connection_string: connection_string.clone(),
+        configured: *configured,
+        has_listen_ips_for_all_pods: *has_listen_ips_for_all_pods,
+        storage_servers_per_disk: storage_servers_per_disk.clone(),
+        log_servers_per_disk: log_servers_per_disk.clone(),
+        image_types: image_types.clone(),
+        process_groups: None,
+        locks: locks.clone(),
+        maintenance_mode_info: maintenance_mode_info.clone(),
+        desired_process_groups: *desired_process_groups,
+        reconciled_process_groups: *reconciled_process_groups,
+        quorate: quorate.clone(),
+    }
+}
+
 /// The status that shows a decision. What is not ours in the status that was there stays.
 pub(crate) fn shown_status(
     before: Option<&FoundationDBClusterStatus>,
@@ -67,7 +130,7 @@ pub(crate) fn shown_status(
     desired: &Desired,
     now: Timestamp,
 ) -> FoundationDBClusterStatus {
-    let mut shown = before.cloned().unwrap_or_default();
+    let mut shown = before.map(without_groups).unwrap_or_default();
     let ClusterStatus {
         observed_generation,
         reconciled,
@@ -81,17 +144,38 @@ pub(crate) fn shown_status(
         healthy,
         full_replication,
         running_version,
+        connection,
+        configured,
+        configuration,
+        data_movement_priority,
+        denied,
+        buckets,
     } = &decision.status;
+    if !denied.is_empty() || shown.locks.is_some() {
+        shown.locks = Some(LockStatus { lock_deny_list: (!denied.is_empty()).then(|| denied.clone()) });
+    }
     shown.observed_generation = Some(*observed_generation);
     shown.generations = Some(Generations { reconciled: *reconciled, ..shown.generations.unwrap_or_default() });
     // What can't be read as a process group, such as one of a class that is not known here, is nobody's to forget.
-    let unknown = shown.process_groups.into_iter().flatten().filter(|group| recorded_group(group).is_none());
+    let unknown = before.and_then(|status| status.process_groups.as_ref()).into_iter().flatten();
+    let unknown = unknown.filter(|group| !is_known(group)).cloned();
     shown.process_groups = Some(groups.iter().map(|(id, group)| shown_group(id, group)).chain(unknown).collect());
     shown.desired_process_groups = i32::try_from(*desired_groups).ok();
     shown.reconciled_process_groups = i32::try_from(*reconciled_groups).ok();
-    let health = shown.health.unwrap_or_default();
-    shown.health =
-        Some(ClusterHealth { available: *available, healthy: *healthy, full_replication: *full_replication, ..health });
+    shown.health = Some(ClusterHealth {
+        available: *available,
+        healthy: *healthy,
+        full_replication: *full_replication,
+        data_movement_priority: data_movement_priority.and_then(|priority| i32::try_from(priority).ok()),
+    });
+    shown.database_configuration = configuration::shown(shown.database_configuration, configuration);
+    if connection.is_some() {
+        shown.connection_string.clone_from(connection);
+    }
+    if *configured {
+        // It never goes back.
+        shown.configured = Some(true);
+    }
     if running_version.is_some() {
         shown.running_version.clone_from(running_version);
     }
@@ -101,6 +185,7 @@ pub(crate) fn shown_status(
         journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
             .filter(|entries: &Vec<_>| !entries.is_empty()),
         holds: Some(decision.holds.iter().map(shown_hold).collect()).filter(|holds: &Vec<_>| !holds.is_empty()),
+        buckets: Some(buckets.iter().map(shown_bucket).collect()).filter(|buckets: &Vec<_>| !buckets.is_empty()),
     });
     shown.conditions = Some(conditions(before, decision, desired, now));
     shown
@@ -116,8 +201,8 @@ fn shown_group(id: &ProcessGroupId, group: &ProcessGroup) -> ProcessGroupStatus 
         process_group_id: Some(id.to_string()),
         process_class: Some(class.name().to_owned()),
         addresses: (!addresses.is_empty()).then(|| addresses.clone()),
-        removal_timestamp: removal.map(Time),
-        exclusion_timestamp: exclusion.map(Time),
+        removal_timestamp: removal.map(|since| Time(whole_seconds(since))),
+        exclusion_timestamp: exclusion.map(|since| Time(whole_seconds(since))),
         exclusion_skipped: exclusion_skipped.then_some(true),
         process_group_conditions: (!conditions.is_empty()).then(|| conditions.iter().map(condition).collect()),
         fault_domain: fault_domain.clone(),
@@ -139,6 +224,12 @@ fn shown_hold(hold: &Hold) -> HoldStatus {
         since: hold.since.map(|since| Time(whole_seconds(since))),
         released_by: hold.released_by.clone(),
     }
+}
+
+fn shown_bucket(bucket: &Shown) -> BucketStatus {
+    let Shown { bucket, used, limit, held_by } = bucket.clone();
+    let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    BucketStatus { bucket, used: number(used), limit: number(limit), held_by }
 }
 
 /// Kubernetes keeps whole seconds; anything finer would differ from what is read back, for ever.

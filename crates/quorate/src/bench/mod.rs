@@ -2,10 +2,18 @@
 //!
 //! A benchmark is one file and one line in [`BENCHMARKS`].
 
+mod api_calls;
 mod child_memory;
+mod cold_start;
 mod fdbserver;
+mod growth;
+mod makespan;
+mod memory;
+mod population;
+mod reaction;
 mod round_trips;
 mod simulation;
+mod stage;
 mod status_parse;
 
 use std::collections::BTreeMap;
@@ -33,6 +41,16 @@ struct Benchmark {
 }
 
 const BENCHMARKS: &[Benchmark] = &[
+    Benchmark { name: "R1", goal: Some(Goal::AtMost(1.1)), measure: api_calls::measure },
+    Benchmark { name: "R1-at-rest", goal: Some(Goal::AtMost(0.0)), measure: api_calls::measure_at_rest },
+    Benchmark { name: "R2a", goal: Some(Goal::AtMost(0.05)), measure: growth::measure_clusters },
+    Benchmark { name: "R2b", goal: Some(Goal::AtMost(1.0)), measure: growth::measure_decision },
+    Benchmark { name: "R2b-growth", goal: Some(Goal::AtMost(1.05)), measure: growth::measure_decision_growth },
+    Benchmark { name: "R3", goal: Some(Goal::AtMost(1.5)), measure: memory::measure },
+    Benchmark { name: "R3-relist", goal: Some(Goal::AtMost(1.3)), measure: memory::measure_relist },
+    Benchmark { name: "R4", goal: Some(Goal::AtMost(3.0)), measure: reaction::measure },
+    Benchmark { name: "R8", goal: Some(Goal::AtMost(1.25)), measure: makespan::measure },
+    Benchmark { name: "R10", goal: Some(Goal::AtMost(2.0)), measure: cold_start::measure },
     Benchmark { name: "round-trips", goal: Some(Goal::AtMost(1.0)), measure: round_trips::measure },
     Benchmark { name: "status-parse", goal: Some(Goal::AtMost(1.0)), measure: status_parse::measure },
     Benchmark { name: "child-memory", goal: None, measure: child_memory::measure },

@@ -1,20 +1,14 @@
 //! How often the operator asks a database in one round, counted in the embedded world while a cluster grows and then rests.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
-use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
-use quorate_operator::{Clock, LeaseSettings, Operator, Settings};
-use quorate_world::kubelet::{KubeletSettings, Reach};
-use quorate_world::kubernetes::Kubernetes;
-use quorate_world::{Cluster, ModelDatabases, scenery};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use quorate_fdb_client::Call;
+use quorate_world::scenery;
+use quorate_world::stage::{Did, in_virtual_time};
 
 use super::Measured;
+use super::stage;
 
 /// The world is looked at so often; a round takes no simulated time, so it is never in two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -22,34 +16,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LIFE: Duration = Duration::from_secs(300);
 
 pub(super) fn measure() -> Result<Measured> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    runtime.block_on(live())
+    in_virtual_time(live())?
 }
 
 async fn live() -> Result<Measured> {
-    let clock = Ticking(Instant::now());
-    let kubernetes = Kubernetes::new(move || clock.now());
-    scenery::build(&kubernetes).map_err(|status| anyhow!("building the world: {status:?}"))?;
-    let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
-    let cluster = Cluster::new(kubernetes.clone(), KubeletSettings { provisioners, ..KubeletSettings::default() });
-    let databases =
-        Arc::new(Counting { model: ModelDatabases::new(kubernetes.clone(), move || clock.now()), calls: AtomicU64::new(0) });
-    let settings =
-        Settings { namespace: None, rounds_at_once: 1, lease: LeaseSettings::new(scenery::NAMESPACE, "quorate", "bench") };
-    let client = kubernetes.client_of("operator", scenery::NAMESPACE);
-    let operator = Operator::new(client, Arc::new(clock), Arc::clone(&databases) as Arc<_>, settings);
-    let shown = operator.shown();
-    let stop = CancellationToken::new();
-    let running = tokio::spawn(operator.run(stop.clone()));
-
-    let mut tally = Tally::default();
-    while clock.0.elapsed() < LIFE {
-        cluster.settle(clock.now());
-        tokio::time::sleep(LOOK_EVERY).await;
-        tally.take_in(rounds(&shown.metrics()), databases.calls.load(Ordering::Relaxed));
+    let stage = stage::empty(0)?;
+    stage.kubernetes().create_value(scenery::sample()).map_err(|status| anyhow!("creating the cluster: {status:?}"))?;
+    let (mut tally, mut position, mut looks) = (Tally::default(), 0, 0);
+    while stage.elapsed() < LIFE {
+        stage.pass(LOOK_EVERY).await;
+        let entries = stage.ledger.since(position);
+        position += entries.len();
+        looks += entries.iter().filter(|entry| matches!(entry.did, Did::Database(Call::Look(_)))).count() as u64;
+        tally.take_in(rounds(&stage.shown.metrics()), looks);
     }
-    stop.cancel();
-    running.await?;
+    stage.end().await;
     let Tally { rounds, calls, most } = tally;
     ensure!(calls > 0, "the operator never asked its database in {rounds} rounds");
     Ok(Measured {
@@ -80,37 +61,9 @@ impl Tally {
 }
 
 /// The rounds that have ended, however they did.
-fn rounds(metrics: &str) -> u64 {
+pub(super) fn rounds(metrics: &str) -> u64 {
     let ended = metrics.lines().filter(|line| line.starts_with("controller_runtime_reconcile_total"));
     ended.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
-}
-
-/// Databases of the world, and how often they were asked.
-struct Counting {
-    model: ModelDatabases,
-    calls: AtomicU64,
-}
-
-impl FoundationDb for Counting {
-    fn call<'a>(
-        &'a self,
-        target: &'a Target,
-        call: Call,
-        deadline: Duration,
-    ) -> futures::future::BoxFuture<'a, Result<Answer, Failure>> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.model.call(target, call, deadline)
-    }
-}
-
-/// Time that moves with tokio's.
-#[derive(Clone, Copy)]
-struct Ticking(Instant);
-
-impl Clock for Ticking {
-    fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::UNIX_EPOCH + self.0.elapsed()
-    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,15 @@ impl Database {
         None
     }
 
+    /// Whether a connection string means this database: it has, or had, the same name, or its coordinators are processes of it.
+    pub fn is_meant_by(&self, text: &str) -> bool {
+        let Some(connection) = Connection::parse(text) else { return false };
+        let name = connection.name();
+        name == self.connection.name()
+            || self.volumes.values().any(|volume| volume.coordinates.contains_key(&name))
+            || self.answering(&connection).next().is_some()
+    }
+
     /// Whether the coordinators may have forgotten the database: a majority could answer that never heard of it.
     pub(super) fn forgotten_by_coordinators(&self) -> bool {
         let name = self.connection.name();
@@ -79,6 +88,10 @@ impl Database {
     /// Whether a majority of the coordinators has lost what it kept, whether they run or not.
     pub(super) fn forgotten_on_disk(&self) -> bool {
         let name = self.connection.name();
+        // New coordinators learn of the database at the end of the recovery that made them.
+        if self.coordinated != name {
+            return false;
+        }
         let remembers = |address: &str| {
             let volume = self.coordinating.get(address).and_then(|volume| self.volumes.get(volume));
             volume.is_some_and(|volume| volume.coordinates.contains_key(&name))
@@ -100,6 +113,7 @@ impl Database {
             self.volumes.entry(volume.clone()).or_default().coordinates.entry(name.clone()).or_insert(None);
             self.coordinating.insert(address, volume);
         }
+        self.coordinated = name;
         let here = self.connection.to_string();
         let members: Vec<String> = self.joined().map(|process| process.spec.volume.clone()).collect();
         for volume in members {

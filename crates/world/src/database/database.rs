@@ -35,6 +35,8 @@ pub struct Database {
     pub(super) connection: Connection,
     /// The volumes on which coordinators keep their state, by their addresses.
     pub(super) coordinating: BTreeMap<String, String>,
+    /// Under which name they wrote it last; empty before they ever did.
+    pub(super) coordinated: String,
     pub(super) phase: Phase,
     pub(super) generation: u64,
     /// The process that leads the cluster; empty if none does.
@@ -83,6 +85,7 @@ impl Database {
             members: BTreeSet::new(),
             connection,
             coordinating: BTreeMap::new(),
+            coordinated: String::new(),
             phase: Phase::Leaderless(Election::First),
             generation: 1,
             controller: String::new(),
@@ -151,6 +154,12 @@ impl Database {
 
     /// A process ends, without a word. What its volume holds stays.
     pub fn stop_process(&mut self, address: &str) {
+        self.end_process(address);
+        self.settle();
+    }
+
+    /// The same, before anybody has noticed.
+    fn end_process(&mut self, address: &str) {
         let Some(process) = self.processes.remove(bare(address)) else { return };
         self.kills.remove(bare(address));
         let volume = self.volumes.get(&process.spec.volume);
@@ -158,7 +167,6 @@ impl Database {
             server.dead_since.get_or_insert(self.now);
         }
         self.departed.insert(bare(address).to_owned(), (process, self.now));
-        self.settle();
     }
 
     /// A volume is lost with everything on it. Its process, if it runs, has ended.
@@ -179,6 +187,11 @@ impl Database {
     /// Whether a process runs at this address.
     pub fn runs(&self, address: &str) -> bool {
         self.processes.contains_key(bare(address))
+    }
+
+    /// When a process ends because it was killed: in the past, if nobody has asked for it in [`Database::exits`] yet.
+    pub fn next_exit(&self) -> Option<Timestamp> {
+        self.exits.iter().map(|exit| exit.at).chain(self.kills.values().copied()).min()
     }
 
     /// Processes that ended because they were killed, since this was last asked.
@@ -247,7 +260,8 @@ impl Database {
                 self.exits.push(Exit { address: address.clone(), volume: process.spec.volume.clone(), at: now });
             }
             self.kills.remove(&address);
-            self.stop_process(&address);
+            // Who is killed together ends together: nobody recovers from the first death while the others are still to die.
+            self.end_process(&address);
         }
         self.settle();
     }

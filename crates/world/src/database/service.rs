@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::{self, BoxFuture};
 use jiff::{SignedDuration, Timestamp};
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target, validate};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Database, Exit, Progress, Ticket};
@@ -38,6 +38,8 @@ pub struct Databases {
     state: Arc<Mutex<State>>,
     /// Counts what the world does to databases, so that waiting calls look again.
     changes: Arc<watch::Sender<u64>>,
+    /// Tells the world that a call has killed a process.
+    killed: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -57,7 +59,7 @@ impl State {
 impl Databases {
     /// No databases yet; the time is the world's.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { now: Arc::new(now), state: Arc::default(), changes: Arc::new(watch::Sender::new(0)) }
+        Self { now: Arc::new(now), state: Arc::default(), changes: Arc::new(watch::Sender::new(0)), killed: Arc::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -91,6 +93,17 @@ impl Databases {
         done
     }
 
+    /// Shows the database of a cluster as it is now. Nobody who waits is disturbed by it.
+    pub fn look<T>(&self, cluster: &str, at: impl FnOnce(Option<&Database>) -> T) -> T {
+        let now = (self.now)();
+        let mut state = self.state();
+        let database = state.of(cluster).map(|database| {
+            database.advance(now);
+            &*database
+        });
+        at(database)
+    }
+
     /// Lets every database come to the present, and gives the processes that ended on the way.
     pub fn advance(&self) -> Vec<Exit> {
         let now = (self.now)();
@@ -106,6 +119,16 @@ impl Databases {
     /// When something happens next in any of them.
     pub fn next_event(&self) -> Option<Timestamp> {
         self.state().databases.iter().filter_map(Database::next_event).min()
+    }
+
+    /// When a killed process ends next in any of them: in the past, if [`Databases::advance`] has not told of it yet.
+    pub fn next_exit(&self) -> Option<Timestamp> {
+        self.state().databases.iter().filter_map(Database::next_exit).min()
+    }
+
+    /// Waits until a call has killed a process, so that [`Databases::next_exit`] is sooner than it was.
+    pub async fn killed(&self) {
+        self.killed.notified().await;
     }
 
     /// The next call for a cluster meets this fault. Several wait in line.
@@ -131,7 +154,12 @@ impl Databases {
                 let mut state = self.state();
                 let database = state.of(&target.cluster).ok_or_else(nobody)?;
                 database.advance(now);
-                match database.proceed(&mut ticket) {
+                let before = database.next_exit();
+                let progress = database.proceed(&mut ticket);
+                if database.next_exit() != before {
+                    self.killed.notify_one();
+                }
+                match progress {
                     Progress::Done(result) => return result,
                     Progress::Waits(until) => (now, until.into_iter().chain(database.next_event()).min()),
                 }

@@ -142,6 +142,19 @@ impl KubeletSettings {
         })
     }
 
+    /// The nodes of which nothing is heard now, and whether their containers go on.
+    pub(crate) fn cut_off(&self, now: Timestamp) -> BTreeMap<&str, bool> {
+        let mut nodes = BTreeMap::new();
+        for fault in &self.faults {
+            if let Fault::NodeLost { node, during, keeps_running } = fault
+                && during.contains(now)
+            {
+                *nodes.entry(node.as_str()).or_insert(true) &= keeps_running;
+            }
+        }
+        nodes
+    }
+
     /// Whether a node's kubelet is heard of.
     pub(super) fn is_reachable(&self, node: &str, now: Timestamp) -> bool {
         !self.losses(node).any(|(during, _)| during.contains(now))

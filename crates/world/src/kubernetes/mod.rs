@@ -87,7 +87,7 @@ impl Written {
 
 /// What a cluster begins with. Objects are shared, so a copy is cheap.
 #[derive(Clone)]
-pub(crate) struct Image {
+pub struct Image {
     store: store::Store,
     registry: resource::Registry,
     ids: ids::Ids,
@@ -125,12 +125,12 @@ impl Kubernetes {
     }
 
     /// All objects and kinds as they are now, to begin other worlds with.
-    pub(crate) fn image(&self) -> Image {
+    pub fn image(&self) -> Image {
         self.with_state(|state| Image { store: state.store.clone(), registry: state.registry.clone(), ids: state.ids.clone() })
     }
 
     /// A cluster that begins as another one was.
-    pub(crate) fn from_image(image: &Image, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    pub fn from_image(image: &Image, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         let Image { store, registry, ids } = image.clone();
         let state = State { store, registry, ids, ..State::empty(now()) };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), now: Box::new(now) }) }

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quorate_fdb_client::{Answer, Call, Failure};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::script::{CallFault, Disturbance, EventFault, Script};
+use crate::database::Database;
 use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Metadata, Status, Verdict, WatchInfo};
 
 /// How the names of the operators' clients begin.
@@ -37,6 +39,8 @@ struct State {
     news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
+    /// When an operator last sent a write, by its words.
+    sent: BTreeMap<(String, String), Instant>,
     story: Vec<String>,
 }
 
@@ -59,6 +63,18 @@ pub(crate) enum Effect {
     Sent { client: String, what: String, at: Instant },
     /// It was carried out, whenever it was sent.
     Done(Box<Arrival>),
+    /// A database was asked to change something.
+    Asked(Box<Asked>),
+    /// A database has killed servers, as it was asked to.
+    Killed(Box<Asked>),
+}
+
+/// What an operator asked of a database, and how that was before.
+pub(crate) struct Asked {
+    pub(crate) client: String,
+    pub(crate) call: Call,
+    pub(crate) before: Option<Database>,
+    pub(crate) at: Instant,
 }
 
 /// A write that was carried out.
@@ -69,7 +85,22 @@ pub(crate) struct Arrival {
     pub(crate) name: String,
     pub(crate) before: Option<Value>,
     pub(crate) after: Option<Value>,
+    /// When the operator sent it.
+    pub(crate) sent: Instant,
+    /// When it was carried out.
     pub(crate) at: Instant,
+}
+
+/// What becomes of a call to a database.
+pub(crate) enum DatabaseVerdict {
+    /// It is made.
+    Pass,
+    /// It meets a fault.
+    Fault(crate::database::Fault),
+    /// The operator dies before it is made.
+    CrashBefore,
+    /// The operator dies while it is under way; it is carried out.
+    CrashAfter,
 }
 
 impl Faults {
@@ -136,6 +167,52 @@ impl Faults {
         (std::mem::take(&mut state.story), state.counts.clone())
     }
 
+    /// What becomes of a call to a database; `what` says what it would change, if anything.
+    pub(crate) fn disturb_database(&self, client: &str, what: Option<&str>) -> DatabaseVerdict {
+        let mut state = self.lock();
+        if state.crashed.contains(client) {
+            return DatabaseVerdict::CrashBefore;
+        }
+        state.call += 1;
+        let number = state.call;
+        let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return DatabaseVerdict::Pass };
+        let Some((verdict, name)) = database_fault(fault, what.is_some()) else { return DatabaseVerdict::Pass };
+        let crashes = matches!(verdict, DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter);
+        if crashes {
+            state.crashed.insert(client.to_owned());
+            state.news.crashes.push(client.to_owned());
+        }
+        drop(state);
+        self.fault(name, format!("fault: {name}: {client} database: {}", what.unwrap_or("look")));
+        if crashes {
+            self.happened.notify_one();
+        }
+        verdict
+    }
+
+    /// An operator asks a database to change something.
+    pub(crate) fn asks_database(&self, what: &str, asked: Asked) {
+        let (client, what) = (asked.client.clone(), format!("database: {what}"));
+        let effects = [Effect::Sent { client, what, at: asked.at }, Effect::Asked(Box::new(asked))];
+        self.lock().news.effects.extend(effects);
+        self.happened.notify_one();
+    }
+
+    /// A database has killed servers.
+    pub(crate) fn killed(&self, asked: Asked) {
+        self.lock().news.effects.push(Effect::Killed(Box::new(asked)));
+    }
+
+    /// A database answered an operator that wanted something changed.
+    pub(crate) fn database_answered(&self, client: &str, what: &str, answer: &Result<Answer, Failure>) {
+        let said = match answer {
+            Ok(answer) => format!("{answer:?}"),
+            Err(failure) => failure.to_string(),
+        };
+        self.tell(format!("{client}: database: {what} -> {said}"));
+        self.happened.notify_one();
+    }
+
     fn disturb(&self, call: &CallInfo) -> (Verdict, Option<&'static str>) {
         let mut state = self.lock();
         if state.crashed.contains(&call.client) {
@@ -180,6 +257,28 @@ impl Faults {
     }
 }
 
+/// What the fault of a call means where a database is called.
+fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'static str)> {
+    use crate::database::Fault;
+    Some(match fault {
+        CallFault::CrashBefore if writes => (DatabaseVerdict::CrashBefore, "crash before"),
+        CallFault::CrashAfter if writes => (DatabaseVerdict::CrashAfter, "crash after"),
+        CallFault::TimeoutBefore | CallFault::ServerError if writes => {
+            (DatabaseVerdict::Fault(Fault::UnknownAndNotDone), "database: unknown, not done")
+        }
+        CallFault::TimeoutAfter | CallFault::Conflict if writes => {
+            (DatabaseVerdict::Fault(Fault::UnknownThoughDone), "database: unknown, though done")
+        }
+        CallFault::NoAnswer => (DatabaseVerdict::Fault(Fault::AnswerLost), "database: answer lost"),
+        CallFault::SlowAnswer(_) | CallFault::Late(_) => (DatabaseVerdict::Fault(Fault::Hangs), "database: hangs"),
+        CallFault::TooManyRequests => (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies"),
+        CallFault::TimeoutBefore | CallFault::ServerError => {
+            (DatabaseVerdict::Fault(Fault::ClientDiesAfterwards), "database: client dies afterwards")
+        }
+        _ => return None,
+    })
+}
+
 fn injected(code: u16, reason: &'static str, message: &str) -> Status {
     Status::injected(code, reason, message)
 }
@@ -211,8 +310,10 @@ impl Interceptor for Faults {
             }
         }
         if is_write(call) && verdict != Verdict::Lose && is_effect(&call.resource) {
-            let (client, what) = (call.client.clone(), described(call));
-            self.lock().news.effects.push(Effect::Sent { client, what, at: Instant::now() });
+            let (client, what, at) = (call.client.clone(), described(call), Instant::now());
+            let mut state = self.lock();
+            state.sent.insert((client.clone(), what.clone()), at);
+            state.news.effects.push(Effect::Sent { client, what, at });
         }
         verdict
     }
@@ -232,6 +333,8 @@ impl Interceptor for Faults {
             self.tell(format!("{}: {}{space}{made} -> {}", call.client, described(call), done.code));
         }
         if done.code < 300 && !call.resource.starts_with("events") {
+            let at = Instant::now();
+            let sent = self.lock().sent.get(&(call.client.clone(), described(call))).copied().unwrap_or(at);
             let arrival = Arrival {
                 client: call.client.clone(),
                 verb: call.verb,
@@ -239,7 +342,8 @@ impl Interceptor for Faults {
                 name: call.name.clone(),
                 before: done.before.cloned(),
                 after: done.after.cloned(),
-                at: Instant::now(),
+                sent,
+                at,
             };
             self.lock().news.effects.push(Effect::Done(Box::new(arrival)));
         }

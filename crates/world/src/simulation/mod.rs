@@ -5,7 +5,9 @@
 
 mod chance;
 mod clock;
+mod connection;
 mod faults;
+mod hands;
 mod invariants;
 mod mutants;
 mod operators;
@@ -15,6 +17,7 @@ mod scenario;
 mod script;
 mod shrink;
 mod trouble;
+mod wishes;
 
 pub use clock::SimulatedClock;
 pub use invariants::Violation;

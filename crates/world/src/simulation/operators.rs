@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::chance::Chance;
 use super::clock::SimulatedClock;
+use super::connection::Connection;
 use super::faults::{Faults, OPERATOR};
-use crate::ModelDatabases;
+use crate::database::Databases;
 use crate::kubernetes::Kubernetes;
 use crate::scenery::NAMESPACE;
 
@@ -19,6 +20,7 @@ pub(super) struct Operators {
     kubernetes: Kubernetes,
     clock: Arc<SimulatedClock>,
     faults: Arc<Faults>,
+    databases: Databases,
     chance: Chance,
     started: u64,
     running: Vec<Running>,
@@ -34,17 +36,22 @@ struct Running {
 }
 
 impl Operators {
-    pub(super) fn new(kubernetes: Kubernetes, clock: Arc<SimulatedClock>, faults: Arc<Faults>, seed: u64) -> Self {
+    pub(super) fn new(
+        kubernetes: Kubernetes,
+        clock: Arc<SimulatedClock>,
+        faults: Arc<Faults>,
+        databases: Databases,
+        seed: u64,
+    ) -> Self {
         let chance = Chance::new(seed, 3);
-        Self { kubernetes, clock, faults, chance, started: 0, running: Vec::new(), starts: Vec::new() }
+        Self { kubernetes, clock, faults, databases, chance, started: 0, running: Vec::new(), starts: Vec::new() }
     }
 
     pub(super) fn start(&mut self) {
         self.started += 1;
         let name = format!("{OPERATOR}{}", self.started);
         self.faults.tell(format!("{name} starts"));
-        let time = Arc::clone(&self.clock);
-        let databases = ModelDatabases::new(self.kubernetes.clone(), move || time.true_now());
+        let databases = Connection::new(name.clone(), self.databases.clone(), Arc::clone(&self.faults));
         let lease = LeaseSettings::new(NAMESPACE, "quorate", name.clone());
         let settings = Settings { namespace: None, rounds_at_once: 4, lease };
         let client = self.kubernetes.client_of(&name, NAMESPACE);

@@ -9,19 +9,22 @@ use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::faults::Faults;
-use super::invariants::{Invariants, Violation};
+use super::invariants::{Invariants, Stage, Violation};
 use super::operators::Operators;
 use super::scenario::Scenario;
 use super::script::{Disturbance, Script, Trouble};
 use super::trouble::Repair;
-use crate::Cluster;
+use crate::database::Databases;
 use crate::kubelet::{KubeletSettings, Reach};
 use crate::kubernetes::{Image, Kubernetes};
+use crate::monitor::MonitorSettings;
 use crate::scenery;
+use crate::{Cluster, Fdbservers};
 
-/// After the last fault the cluster must be as it should be within this time: ten minutes, and the longest wait there is, which is the
-/// five minutes a pod stays on a lost node.
-const PATIENCE: Duration = Duration::from_secs(600 + 300);
+/// After the last fault the cluster must be as it should be within this time, and the longest wait there is.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
+const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
 /// For how long nobody may write anything then.
 const QUIET: Duration = Duration::from_secs(120);
 /// Liveness has no number of its own in the list; it is the second half of 58.
@@ -65,6 +68,7 @@ pub(super) struct World {
     pub(super) cluster: Cluster,
     pub(super) faults: Arc<Faults>,
     pub(super) operators: Operators,
+    pub(super) databases: Databases,
     troubles: Vec<(Instant, Trouble)>,
     pub(super) repairs: Vec<(Instant, Repair)>,
     invariants: Invariants,
@@ -86,8 +90,13 @@ impl World {
         let faults = Arc::new(Faults::new(script, Arc::clone(&clock)));
         kubernetes.intercept(Arc::clone(&faults) as Arc<_>);
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
-        let operators = Operators::new(kubernetes.clone(), Arc::clone(&clock), Arc::clone(&faults), script.seed);
-        let cluster = Cluster::new(kubernetes, KubeletSettings { provisioners, ..KubeletSettings::default() });
+        let time = Arc::clone(&clock);
+        let databases = Databases::new(move || time.true_now());
+        let operators =
+            Operators::new(kubernetes.clone(), Arc::clone(&clock), Arc::clone(&faults), databases.clone(), script.seed);
+        let servers = Fdbservers::new(databases.clone(), script.seed, MonitorSettings::default());
+        let settings = KubeletSettings { provisioners, ..KubeletSettings::default() };
+        let cluster = Cluster::new(kubernetes, settings).with_servers(servers);
         let started = Instant::now();
         let mut troubles: Vec<_> = script
             .disturbances
@@ -106,6 +115,7 @@ impl World {
             cluster,
             faults,
             operators,
+            databases,
             troubles,
             repairs: Vec::new(),
             invariants: Invariants::default(),
@@ -141,7 +151,8 @@ impl World {
         self.end_all_troubles();
         self.faults.tell("the disturbances end");
         // At rest is: as it should be, and nobody writes anything any more.
-        let deadline = Instant::now() + PATIENCE;
+        let patience = self.patience();
+        let deadline = Instant::now() + patience;
         loop {
             let before = self.faults.operator_writes();
             self.let_time_pass(Instant::now() + QUIET).await?;
@@ -149,13 +160,13 @@ impl World {
             let at_rest = self.is_at_rest();
             if at_rest && written == 0 {
                 self.faults.tell("at rest");
-                self.cluster.look(|world| self.invariants.all_is_as_asked(world));
+                self.on_stage(Invariants::all_is_as_asked);
                 self.invariants.demand(COMES_TO_REST, true, String::new);
                 return self.invariants.broken().cloned().map_or(Ok(()), Err);
             }
             if Instant::now() >= deadline + QUIET {
                 let state = if at_rest { "as it should be" } else { "not as it should be" };
-                let (patience, quiet) = (PATIENCE.as_secs(), QUIET.as_secs());
+                let (patience, quiet) = (patience.as_secs(), QUIET.as_secs());
                 let what = format!("{patience} s after the last disturbance: {state}, {written} writes in {quiet} s");
                 return Err(Violation { invariant: COMES_TO_REST, what });
             }
@@ -184,6 +195,7 @@ impl World {
                 biased;
                 () = self.faults.happened.notified() => {}
                 () = self.operators.one_ended(), if some_run => {}
+                () = self.databases.killed() => {}
                 () = tokio::time::sleep_until(next) => {}
             }
             self.operators.look_after();
@@ -212,8 +224,8 @@ impl World {
         for (watch, at) in news.missed {
             self.repair_at(at, Repair::EndWatch(watch));
         }
-        for effect in &news.effects {
-            self.invariants.judge(effect);
+        if !news.effects.is_empty() {
+            self.on_stage(|invariants, stage| news.effects.iter().for_each(|effect| invariants.judge(effect, stage)));
         }
         self.faults.at_revision(self.cluster.kubernetes.revision());
     }
@@ -222,13 +234,26 @@ impl World {
         self.repairs.push((at, repair));
     }
 
-    fn check(&mut self) -> Result<(), Violation> {
-        let Self { cluster, invariants, looked_at, .. } = self;
+    /// Lets the invariants look at what is so.
+    fn on_stage(&mut self, look: impl FnOnce(&mut Invariants, Stage<'_>)) {
+        let Self { cluster, invariants, databases, clock, .. } = self;
+        let (time, now) = (clock.true_now(), Instant::now());
         cluster.look(|world| {
-            if std::mem::replace(looked_at, world.relevant) != world.relevant {
-                invariants.look(world);
+            databases.look(&scenery::known_as(), |database| look(invariants, Stage { world, database, time, now }));
+        });
+    }
+
+    fn check(&mut self) -> Result<(), Violation> {
+        let looked_at = self.looked_at;
+        let mut relevant = looked_at;
+        self.on_stage(|invariants, stage| {
+            relevant = stage.world.relevant;
+            invariants.look(stage);
+            if relevant != looked_at {
+                invariants.look_at_objects(stage);
             }
         });
+        self.looked_at = relevant;
         match self.invariants.broken() {
             None => Ok(()),
             Some(violation) => {
@@ -241,6 +266,22 @@ impl World {
     fn instant_of(&self, time: Timestamp) -> Instant {
         let wait = time.duration_since(self.clock.true_now()).max(SignedDuration::ZERO);
         Instant::now() + Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(1))
+    }
+
+    /// How long it may take until all is as it should be: the object says how long some things are waited for.
+    fn patience(&self) -> Duration {
+        let waits = self.cluster.look(|world| {
+            let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
+            let automation = spec.automation_options.clone().unwrap_or_default();
+            let replacements = automation.replacements.clone().unwrap_or_default();
+            [
+                spec.minimum_uptime_for_bounce(),
+                automation.wait_between_removals(),
+                replacements.failure_detection_time(),
+                LONGEST_WAIT_OF_OTHERS,
+            ]
+        });
+        PATIENCE + waits.into_iter().max().unwrap_or_default()
     }
 
     /// The newest wish is carried out and nothing is held.

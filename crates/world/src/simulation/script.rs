@@ -61,8 +61,30 @@ pub enum Trouble {
     HistoryForgotten,
     /// A user asks for one more log.
     Edit,
-    /// A user asks for something impossible, and takes it back.
+    /// A user asks for less storage, and takes it back.
     EditAndRevert { seconds: u64 },
+    /// A user asks for another number of processes of a class.
+    Resize { pick: u64 },
+    /// A user sets a knob, for which servers must be restarted.
+    Knob { pick: u64 },
+    /// A user asks for other pods.
+    Template { pick: u64 },
+    /// A user asks for a process group to be removed.
+    Remove { pick: u64 },
+    /// A user asks for a process group to be removed as it is, with its data.
+    RemoveAtOnce { pick: u64 },
+    /// A server fails, and its monitor starts it again.
+    ServerCrashed { pick: u64 },
+    /// Nothing is heard of the node of a coordinator.
+    CoordinatorLost { pick: u64, seconds: u64, keeps_running: bool },
+    /// A node gets a taint that process groups leave it for.
+    NodeTainted { pick: u64, seconds: u64 },
+    /// Somebody excludes a process by hand, and includes it again.
+    ExcludedByHand { pick: u64, seconds: u64 },
+    /// Somebody changes the coordinators by hand.
+    CoordinatorsByHand { pick: u64 },
+    /// Somebody deletes all pods at once.
+    AllPodsDeleted,
     /// A user asks for the cluster to be left alone for a while.
     Skip { seconds: u64 },
     /// Calls about leases fail for a while.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
-use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_fdb_client::Management;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use super::faults::OPERATOR;
 use super::run::World;
 use super::script::Trouble;
 use crate::kubelet::{Fault, Window};
-use crate::scenery::{CLASS, CLUSTER, NAMESPACE, NODES};
+use crate::scenery::{CLASS, NAMESPACE, NODES};
 
 /// What ends something that lasts.
 #[derive(Clone, Debug)]
@@ -30,6 +30,10 @@ pub(super) enum Repair {
     Uncordon,
     /// As many storage processes as before.
     Revert(Option<i32>),
+    /// A node has its taint no more.
+    Untaint(&'static str),
+    /// What somebody excluded by hand may be used again.
+    Include(String),
     /// The cluster is looked after again.
     EndSkip,
     EndLeaseOutage,
@@ -52,7 +56,7 @@ impl World {
             Trouble::PodStuckTerminating { pick, seconds } => self.stick(pick, seconds),
             Trouble::ForeignPod { pick, seconds } => self.take_a_name(pick, seconds),
             Trouble::NodeLost { pick, seconds, keeps_running } => {
-                let node = chosen(&NODES, pick);
+                let node = *chosen(&NODES, pick);
                 self.faults.fault("node lost", format!("{node} is lost for {seconds} s"));
                 self.lose(&[node], seconds, keeps_running);
             }
@@ -87,6 +91,22 @@ impl World {
                 self.cluster.kubernetes.end_watches(|watch| watch.client.starts_with(OPERATOR));
             }
             Trouble::Edit => self.ask_for_one_more_log(),
+            Trouble::Resize { pick } => self.ask_for_another_number(pick),
+            Trouble::Knob { pick } => self.ask_for_a_knob(pick),
+            Trouble::Template { pick } => self.ask_for_other_pods(pick),
+            Trouble::Remove { pick } => self.ask_for_a_removal(pick),
+            Trouble::RemoveAtOnce { pick } => self.ask_for_a_removal_at_once(pick),
+            Trouble::ServerCrashed { pick } => self.crash_a_server(pick),
+            Trouble::CoordinatorLost { pick, seconds, keeps_running } => self.lose_a_coordinator(pick, seconds, keeps_running),
+            Trouble::NodeTainted { pick, seconds } => {
+                let node = *chosen(&NODES, pick);
+                self.faults.fault("node tainted", format!("{node} has a taint for {seconds} s"));
+                self.taint(node, true);
+                self.repair_in(seconds, Repair::Untaint(node));
+            }
+            Trouble::ExcludedByHand { pick, seconds } => self.exclude_by_hand(pick, seconds),
+            Trouble::CoordinatorsByHand { pick } => self.change_coordinators_by_hand(pick),
+            Trouble::AllPodsDeleted => self.delete_all_pods(),
             Trouble::EditAndRevert { seconds } => self.ask_for_less_for_a_while(seconds),
             Trouble::Skip { seconds } => {
                 self.faults.fault("skip", format!("a user asks to be left alone for {seconds} s"));
@@ -139,6 +159,8 @@ impl World {
                     }
                 });
             }
+            Repair::Untaint(node) => self.taint(node, false),
+            Repair::Include(address) => self.by_hand(Management::Include(vec![address])),
             Repair::EndSkip => self.edit(|cluster| cluster.spec.skip = None),
             Repair::EndLeaseOutage => self.faults.lease_outage(false),
             Repair::FinishHandOver => self.operators.retire_oldest(),
@@ -171,7 +193,7 @@ impl World {
         Window { from, until: Some(from + lasts) }
     }
 
-    fn lose(&self, nodes: &[&str], seconds: u64, keeps_running: bool) {
+    pub(super) fn lose(&self, nodes: &[&str], seconds: u64, keeps_running: bool) {
         let during = self.window(seconds);
         self.cluster.change_settings(|settings| {
             for node in nodes {
@@ -181,7 +203,7 @@ impl World {
     }
 
     /// One of the cluster's own pods.
-    fn some_pod(&self, pick: u64) -> Option<String> {
+    pub(super) fn some_pod(&self, pick: u64) -> Option<String> {
         let names: Vec<String> = self.cluster.look(|world| {
             let ours = world.pods.iter().filter(|(_, pod)| pod.metadata.owner_references.is_some());
             ours.map(|((_, name), _)| name.clone()).collect()
@@ -238,12 +260,19 @@ impl World {
         }
     }
 
+    /// A volume that everything can do without: whatever is lost besides, an operator lost.
     fn lose_volume(&self, pick: u64) {
-        let names: Vec<String> = self.cluster.look(|world| world.claims.keys().map(|(_, name)| name.clone()).collect());
-        if names.is_empty() {
+        let claims: Vec<(String, String)> = self.cluster.look(|world| {
+            let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref()?.volume_name.clone();
+            world.claims.iter().filter_map(|((_, name), claim)| Some((name.clone(), volume(claim)?))).collect()
+        });
+        if claims.is_empty() {
             return;
         }
-        let claim = chosen(&names, pick);
+        let (claim, volume) = chosen(&claims, pick);
+        if !self.can_do_without(volume) {
+            return;
+        }
         self.faults.fault("volume lost", format!("the volume of {claim} is lost"));
         let kubernetes = &self.cluster.kubernetes;
         kubernetes.delete::<PersistentVolumeClaim>(NAMESPACE, claim, None).ok();
@@ -255,40 +284,8 @@ impl World {
             kubernetes.delete::<Pod>(NAMESPACE, &pod, None).ok();
         }
     }
-
-    fn edit(&self, change: impl FnOnce(&mut FoundationDBCluster)) {
-        let Ok(mut cluster) = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER) else { return };
-        change(&mut cluster);
-        self.cluster.kubernetes.update(&cluster).ok();
-    }
-
-    fn ask_for_one_more_log(&self) {
-        self.edit(|cluster| {
-            if let Some(logs) = cluster.spec.process_counts.as_mut().and_then(|counts| counts.log.as_mut())
-                && *logs < 6
-            {
-                *logs += 1;
-                self.faults.fault("edit", format!("a user asks for {logs} logs"));
-            }
-        });
-    }
-
-    fn ask_for_less_for_a_while(&mut self, seconds: u64) {
-        let counts = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER).ok();
-        let before = counts.and_then(|cluster| cluster.spec.process_counts).and_then(|counts| counts.storage);
-        if before == Some(1) {
-            return;
-        }
-        self.faults.fault("edit and revert", format!("a user asks for a single storage process, for {seconds} s"));
-        self.edit(|cluster| {
-            if let Some(counts) = cluster.spec.process_counts.as_mut() {
-                counts.storage = Some(1);
-            }
-        });
-        self.repair_in(seconds, Repair::Revert(before));
-    }
 }
 
-fn chosen<T>(from: &[T], pick: u64) -> &T {
+pub(super) fn chosen<T>(from: &[T], pick: u64) -> &T {
     &from[usize::try_from(pick % from.len() as u64).unwrap_or(0)]
 }

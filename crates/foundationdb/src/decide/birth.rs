@@ -1,0 +1,219 @@
+//! Birth: the first coordinators, then the database itself, each exactly once.
+//!
+//! The connection string is written into the status before any server is told of it, and the database is created under an id that comes
+//! from the object's uid. So whoever goes on after a crash finds what was begun, and a second `configure new` finds the first.
+
+use std::collections::BTreeSet;
+
+use quorate_quorum::spread::{Candidate, spread};
+use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+
+use super::{Adds, Draft, is_ours, revival};
+use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
+use crate::tolerance::{Copies, holds_copies};
+use crate::{DatabaseReport, Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
+
+/// What the database says of itself before it exists.
+const NEVER_CREATED: &str = "configuration_never_created";
+/// What its client says when nobody else said anything in time.
+const TIMED_OUT: &str = "status_incomplete_timeout";
+/// So long processes that are late are long_enough for, in seconds, once enough are there.
+const PATIENCE_WITH_PROCESSES: f64 = 60.0;
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    if draft.status.connection.is_none() {
+        draft.status.connection = revival::connection(draft.seen);
+    }
+    match draft.status.connection {
+        None => choose_coordinators(draft),
+        Some(_) if !draft.status.configured => create(draft),
+        Some(_) => {}
+    }
+}
+
+/// Takes in what the database says of itself: that it exists, and how it is reached by now.
+pub(super) fn learn(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report.filter(|report| report.available) else { return };
+    if !draft.status.configured {
+        draft.status.configured = true;
+    }
+    if let Some(connection) = report.connection.as_ref().filter(|connection| !connection.is_empty()) {
+        draft.status.connection = Some(connection.clone());
+    }
+}
+
+fn choose_coordinators(draft: &mut Draft<'_>) {
+    let desired = &draft.seen.desired;
+    let wanted = desired.coordinator_count();
+    let candidates = candidates(draft);
+    let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
+    let chosen = spread(&candidates, wanted, &[1]);
+    // Those that are late are long_enough for, so that the choice is a good one; but not for ever.
+    let oldest = draft.seen.kube.pods.values().map(|pod| pod.created).min();
+    let long_enough =
+        oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= desired.automation.ignore_pending_after);
+    if chosen.len() < wanted || (candidates.len() < eligible && !long_enough) {
+        let zones: BTreeSet<&str> =
+            candidates.iter().filter_map(|candidate| candidate.domains.first()).map(String::as_str).collect();
+        let sentence = format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own");
+        let measured = format!("{} of {eligible} pods run, in {} zones", candidates.len(), zones.len());
+        let hold = Hold::new(reasons::WAITING_FOR_COORDINATORS, &desired.name, sentence, "pods of stateful classes running");
+        draft.holds.push(hold.compared(measured, format!("{wanted} in {wanted} zones")));
+        return;
+    }
+    let addresses: Vec<String> = chosen.iter().filter_map(|id| coordinator_address(draft, id)).collect();
+    let description = desired.description.clone().unwrap_or_else(|| described(&desired.name));
+    let id = desired.database_id.clone().unwrap_or_else(|| connection_id(&desired.uid));
+    let connection = format!("{description}:{id}@{}", addresses.join(","));
+    draft.notice(Severity::Normal, "GenerateInitialCoordinators", format!("the first coordinators are {}", addresses.join(", ")));
+    draft.status.connection = Some(connection);
+}
+
+/// Process groups whose pods run and may be coordinators, with their zones as far as they are known before any server runs.
+fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
+    let desired = &draft.seen.desired;
+    let candidate = |(id, group): (&ProcessGroupId, &crate::ProcessGroup)| {
+        let priority = desired.coordinator_priority(group.class).filter(|_| group.removal.is_none())?;
+        let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
+        let runs =
+            pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
+        let zone = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
+        Some(Candidate { id: id.clone(), priority, domains: vec![zone] })
+    };
+    draft.status.groups.iter().filter_map(candidate).collect()
+}
+
+fn expected_zone(
+    desired: &Desired,
+    id: &ProcessGroupId,
+    pod: &PodFacts,
+    nodes: &std::collections::BTreeMap<String, crate::NodeFacts>,
+) -> Option<String> {
+    match &desired.topology.zone {
+        // Where one zone is for all, what keeps coordinators apart is the pod.
+        Zone::Pod | Zone::Cluster(_) => Some(id.to_string()),
+        Zone::Node { label, .. } => {
+            let node = pod.node.as_ref()?;
+            let named = nodes.get(node).and_then(|node| node.labels.get(label));
+            Some(named.unwrap_or(node).clone())
+        }
+    }
+}
+
+/// How a coordinator of this group is written: by name where names are used, otherwise by its address; always its first server.
+fn coordinator_address(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<String> {
+    let desired = &draft.seen.desired;
+    let class = draft.status.groups.get(id)?.class;
+    let name = objects::pod_name(desired, class, id);
+    let host = if desired.routing.uses_names() {
+        objects::dns_name(desired, &name)
+    } else if desired.routing.service_per_pod {
+        draft.seen.kube.services.get(&name)?.address.clone()?
+    } else {
+        draft.seen.kube.pods.get(&name)?.addresses.first()?.clone()
+    };
+    Some(objects::address(desired, &host, 1))
+}
+
+/// A description may have letters, digits and underscores only.
+fn described(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
+}
+
+/// 32 letters and digits that belong to this object and to no other, the same whenever they are asked for.
+fn connection_id(uid: &str) -> String {
+    const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut state: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut id = String::new();
+    for turn in 0..32_u8 {
+        for byte in uid.bytes().chain([turn]) {
+            state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        id.push(char::from(ALPHABET[usize::try_from((state >> 20) % 62).unwrap_or(0)]));
+    }
+    id
+}
+
+/// The id under which a database is created: 16 bytes in hex, from the uid as well.
+fn creation_id(uid: &str) -> String {
+    connection_id(uid).bytes().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn create(draft: &mut Draft<'_>) {
+    let desired = &draft.seen.desired;
+    let Some(report) = draft.report else { return };
+    if desired.seed_connection.is_some() || !was_never_created(report) {
+        if desired.seed_connection.is_none() && !report.available {
+            let sentence = "whether the database exists is not known yet: its coordinators have not said so";
+            let released_by = "a report that says so; one of a database that was never created takes up to a minute";
+            draft.holds.push(Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by));
+        }
+        return;
+    }
+    if let Some(hold) = too_few_processes(draft) {
+        draft.holds.push(hold);
+        return;
+    }
+    let mut keys = redundancy_keys(desired.redundancy_mode());
+    keys.extend(engine_keys(&desired.database.storage_engine).unwrap_or_default());
+    keys.extend(setting_keys(&desired.database.settings));
+    let id = creation_id(&desired.uid);
+    let why = format!("the coordinators have no record of a database; it is created as {}", desired.redundancy_mode());
+    draft.notice(Severity::Normal, "ConfiguringDatabase", why.clone());
+    draft.steps.push(Step::adds(Adds::Database { id, keys }, Guard::epoch(draft.seen.epoch), why));
+}
+
+/// Whether the coordinators have no record of a database. On a busy machine the report of such a one does not arrive in time, and only
+/// its client's part does: all coordinators answer, and nobody else does. Creating one then does no harm: if it exists, it says so.
+fn was_never_created(report: &DatabaseReport) -> bool {
+    let says_so = report.recovery.as_ref().is_some_and(|recovery| recovery.name == NEVER_CREATED);
+    let says_nothing = report.recovery.is_none() && report.processes.is_empty() && report.messages.contains(TIMED_OUT);
+    let all_answer = !report.coordinators.is_empty() && report.coordinators.iter().all(|one| one.reachable);
+    says_so || (says_nothing && all_answer)
+}
+
+/// A database that is created with too few processes is accepted, and stays down.
+fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
+    let desired = &draft.seen.desired;
+    let report = draft.report?;
+    let holders = |class: ProcessClass| holds_copies(class);
+    let seen = report.processes.values().filter(|process| process.class.is_some_and(holders));
+    let mut zones: BTreeSet<String> = seen.filter_map(|process| process.zone.clone()).collect();
+    // Where the report did not arrive, the pods that run are all there is to go by.
+    let by_pods = report.processes.is_empty();
+    if by_pods {
+        zones = candidates(draft).into_iter().flat_map(|candidate| candidate.domains).collect();
+    }
+    let copies = Copies::of(desired.redundancy_mode());
+    let needed = copies.log.max(copies.storage) as usize;
+    let ready = draft.seen.kube.pods.values().filter(|pod| pod.ready && pod.deleted_since.is_none()).count();
+    let longest = report.processes.values().filter_map(|process| process.uptime).fold(0.0, f64::max);
+    let all_are_there = by_pods || report.processes.len() >= ready || longest >= PATIENCE_WITH_PROCESSES;
+    if Gate::EnoughZonesAtBirth.passes(zones.len() >= needed && all_are_there) {
+        return None;
+    }
+    let sentence = format!("the database is not created yet: {} needs processes in {needed} zones", desired.redundancy_mode());
+    let measured = format!("{} of {ready} processes, in {} zones", report.processes.len(), zones.len());
+    let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
+    Some(hold.compared(measured, format!("all of them, in {needed} zones")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_belong_to_the_object_and_stay_the_same() {
+        let id = connection_id("6f1c");
+        assert_eq!(id.len(), 32);
+        assert_eq!(id, connection_id("6f1c"));
+        assert_ne!(id, connection_id("6f1d"));
+        assert!(id.chars().all(|letter| letter.is_ascii_alphanumeric()));
+        assert_eq!(creation_id("6f1c").len(), 32);
+    }
+
+    #[test]
+    fn a_description_has_no_dashes() {
+        assert_eq!(described("my-cluster.7"), "my_cluster_7");
+    }
+}

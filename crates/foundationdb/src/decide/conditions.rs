@@ -1,0 +1,168 @@
+//! How each process group is: what is missing, failing or other than it was asked to be, and since when.
+//!
+//! Only what is known is judged. A report that can't be had, or that lists nobody, changes nothing of what is recorded: silence is no
+//! evidence that something is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::members::Server;
+use super::{Draft, is_ours};
+use crate::monitor::MonitorConfiguration;
+use crate::report::host;
+use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
+
+pub(super) fn observe(draft: &mut Draft<'_>) {
+    let mut asked = Asked::new(draft);
+    let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
+    for id in ids {
+        of_objects(draft, &mut asked, &id);
+        of_processes(draft, &mut asked, &id);
+    }
+}
+
+/// What pods of each class were asked to be; made once per class, not once per pod.
+struct Asked {
+    digests: BTreeMap<ProcessClass, String>,
+    monitors: BTreeMap<ProcessClass, (String, MonitorConfiguration)>,
+}
+
+impl Asked {
+    fn new(draft: &Draft<'_>) -> Self {
+        let desired = &draft.seen.desired;
+        let connection = draft.status.connection.as_deref();
+        let classes: BTreeSet<ProcessClass> =
+            draft.status.groups.values().map(|group| group.class).chain(desired.counts.keys().copied()).collect();
+        let monitor = |class| {
+            let configuration = objects::monitor_configuration(desired, class, connection);
+            (class, (objects::monitor_text(&configuration), configuration))
+        };
+        Self { digests: BTreeMap::new(), monitors: classes.into_iter().map(monitor).collect() }
+    }
+
+    fn digest(&mut self, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> String {
+        if desired.buggify.concerns(id) {
+            return objects::asked_for(desired, class, id);
+        }
+        self.digests.entry(class).or_insert_with(|| objects::asked_for(desired, class, id)).clone()
+    }
+}
+
+fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
+    let Draft { seen, status, .. } = draft;
+    let (desired, kube, now) = (&seen.desired, &seen.kube, seen.now);
+    let Some(group) = status.groups.get_mut(id) else { return };
+    let class = group.class;
+    let name = objects::pod_name(desired, class, id);
+    let pod = kube.pods.get(&name).filter(|pod| is_ours(desired, pod));
+    let claim = kube.claims.get(&objects::claim_name(&name));
+    let service = kube.services.get(&name);
+    let outdated = pod.is_some_and(|pod| pod.asked_for.as_deref() != Some(asked.digest(desired, class, id).as_str()));
+    let text = asked.monitors.get(&class).map(|(text, _)| text.as_str());
+    let unsynced = pod.is_some_and(|pod| {
+        group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
+    });
+    let terminating =
+        pod.is_some_and(|pod| pod.deleted_since.is_some()) || claim.is_some_and(|claim| claim.deleted_since.is_some());
+    let holds = [
+        (GroupCondition::MissingPod, pod.is_none()),
+        (GroupCondition::MissingPvc, class.is_stateful() && claim.is_none()),
+        (GroupCondition::MissingService, desired.routing.service_per_pod && service.is_none()),
+        (GroupCondition::PodPending, pod.is_some_and(|pod| pod.phase == PodPhase::Pending && pod.node.is_none())),
+        (GroupCondition::PodFailing, pod.is_some_and(is_failing)),
+        (GroupCondition::ResourcesTerminating, terminating),
+        (GroupCondition::IncorrectPodSpec, outdated),
+        (GroupCondition::IncorrectConfigMap, unsynced),
+    ];
+    for (condition, holds) in holds {
+        group.note(condition, holds, now);
+    }
+    let addresses = pod.iter().flat_map(|pod| &pod.addresses).chain(service.and_then(|service| service.address.as_ref()));
+    group.reached_at(addresses.cloned().collect());
+    // A group that is to go is not asked to be anything else any more.
+    if group.removal.is_some() {
+        group.note(GroupCondition::IncorrectPodSpec, false, now);
+    }
+    of_its_node(draft, id, pod);
+}
+
+/// A pod that runs or should, and does not serve.
+fn is_failing(pod: &PodFacts) -> bool {
+    match pod.phase {
+        PodPhase::Failed | PodPhase::Succeeded | PodPhase::Unknown => true,
+        PodPhase::Running => !pod.ready,
+        PodPhase::Pending => pod.crashing.is_some(),
+    }
+}
+
+/// Taints that the user named count once they have lasted.
+fn of_its_node(draft: &mut Draft<'_>, id: &ProcessGroupId, pod: Option<&PodFacts>) {
+    let replacements = &draft.seen.desired.automation.replacements;
+    let node = pod.and_then(|pod| pod.node.as_ref()).and_then(|node| draft.seen.kube.nodes.get(node));
+    let lasts = |taint: &String| replacements.taints.get(taint).or_else(|| replacements.taints.get("*")).copied();
+    let shortest = node.and_then(|node| node.taints.iter().filter_map(lasts).min());
+    let now = draft.seen.now;
+    let Some(group) = draft.status.groups.get_mut(id) else { return };
+    group.note(GroupCondition::NodeTaintDetected, shortest.is_some(), now);
+    let since = group.conditions.get(&GroupCondition::NodeTaintDetected);
+    let lasted = since.zip(shortest).map(|(since, needed)| *since + needed);
+    group.note(GroupCondition::NodeTaintReplacing, lasted.is_some_and(|due| due <= now), now);
+    if let Some(due) = lasted.filter(|due| *due > now) {
+        draft.wake.at(due);
+    }
+}
+
+fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
+    let Draft { seen, status, members, report, .. } = draft;
+    let Some(report) = report.filter(|report| status.configured && !report.processes.is_empty()) else { return };
+    let Some(group) = status.groups.get_mut(id) else { return };
+    let now = seen.now;
+    let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id));
+    let mut servers = members.of(id, group);
+    if group.removal.is_none() {
+        servers.retain(|server| !pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group)));
+    }
+    let wanted = seen.desired.servers_per_pod(group.class) as usize;
+    // A coordinator that does not answer is as good as gone, although a dead process is listed for some seconds more.
+    let mute = servers.iter().any(|server| report.is_mute_coordinator(server.address, server.process));
+    group.note(GroupCondition::MissingProcesses, mute || servers.len() < wanted.max(1), now);
+    let complains =
+        |server: &Server<'_>| server.process.messages.iter().any(|message| message == "io_error" || message == "io_timeout");
+    group.note(GroupCondition::ProcessHasIoError, servers.iter().any(complains), now);
+    let excluded = servers.iter().any(|server| server.process.excluded == Some(true));
+    group.note(GroupCondition::ProcessIsMarkedAsExcluded, group.removal.is_none() && excluded && report.is_whole(), now);
+    if group.removal.is_some() {
+        group.reached_at(servers.iter().map(|server| host(server.address).to_owned()).collect());
+    }
+    for server in &servers {
+        if let Some(zone) = &server.process.zone {
+            group.fault_domain = Some(zone.clone());
+        }
+    }
+    let started_otherwise = pod.zip(asked.monitors.get(&group.class)).is_some_and(|(pod, (_, monitor))| {
+        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor))
+    });
+    group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);
+}
+
+/// A dead process is listed for some seconds. If its pod was made again meanwhile, it must not stand for the one that is to come: its
+/// address is not the one that the monitor of the new pod gives to its servers.
+fn is_of_an_earlier_pod(server: Server<'_>, pod: &PodFacts, group: &ProcessGroup) -> bool {
+    let host = host(server.address);
+    match pod.environment.get(objects::PUBLIC_IP) {
+        Some(public) => !public.split(',').any(|address| address.trim() == host),
+        None => !group.addresses.is_empty() && !group.addresses.iter().any(|address| address == host),
+    }
+}
+
+/// Whether a server was started with other arguments than its monitor would start it with now. What is not known is not wrong.
+fn starts_otherwise(server: Server<'_>, pod: &PodFacts, monitor: &MonitorConfiguration) -> bool {
+    let Some((_, arguments)) = server.process.command_line.as_deref().and_then(|line| line.split_once(' ')) else { return false };
+    let Some(number) = process_number(server.address) else { return false };
+    monitor.command_line(&pod.environment, number).is_ok_and(|wanted| wanted.join(" ") != arguments)
+}
+
+/// The number of a process in its pod, by its port: 4501 and 4500 are the first, then every second one.
+fn process_number(address: &str) -> Option<i64> {
+    let port: i64 = crate::report::port(crate::report::bare(address)).parse().ok()?;
+    Some((port - 4498) / 2).filter(|number| *number >= 1)
+}

@@ -1,0 +1,112 @@
+//! The database's configuration: made as it was asked to be, once it is calm enough for that.
+
+use std::collections::BTreeSet;
+
+use quorate_quorum::{Hold, Severity, Step};
+
+use super::{Adds, Draft, lock};
+use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
+use crate::report::ConfigurationReport;
+use crate::tolerance::Copies;
+use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
+
+/// Storage servers that are further behind than this have enough to do, in seconds.
+const MOST_LAG: f64 = 60.0;
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
+    let Some(configuration) = &report.configuration else { return };
+    let desired = &draft.seen.desired;
+    draft.status.configuration = shown(configuration);
+    let (keys, differences) = differences(&desired.database, configuration);
+    if keys.is_empty() {
+        return;
+    }
+    let what = differences.join(", ");
+    if !desired.automation.configure_database {
+        let sentence = format!("the database is configured otherwise than asked for ({what}), and configureDatabase is false");
+        let released_by = "automationOptions.configureDatabase: true";
+        draft.holds.push(Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by));
+        return;
+    }
+    if let Some((obstacle, released_by)) = obstacle(desired, report) {
+        let sentence = format!("the database is not reconfigured yet ({what}), because {obstacle}");
+        draft.holds.push(Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by));
+        return;
+    }
+    let spacing = desired.automation.timers.recovery_before_configuration;
+    let permit = draft.recover(&desired.name, "the configuration changes", spacing, reasons::CONFIGURATION_HELD);
+    if permit.is_none() {
+        return;
+    }
+    let Some(guard) = lock::guard(draft, &desired.name) else { return };
+    draft.notice(Severity::Normal, "ConfiguringDatabase", format!("changing the database's configuration: {what}"));
+    let why = format!("the database is configured otherwise than asked for: {what}");
+    draft.steps.push(Step::adds(Adds::Configuration(keys), guard, why));
+}
+
+/// What differs: the keys to set, and a word for each.
+fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (ConfigurationKeys, Vec<String>) {
+    let (mut keys, mut words) = (ConfigurationKeys::new(), Vec::new());
+    let (mode, asked) = (configuration.redundancy_mode.as_deref(), wish.redundancy_mode);
+    if mode.is_some_and(|mode| mode != asked.name()) {
+        keys.extend(redundancy_keys(asked));
+        words.push(format!("redundancy_mode {} -> {asked}", mode.unwrap_or_default()));
+    }
+    let engine = configuration.storage_engine.as_deref();
+    let wanted = engine_keys(&wish.storage_engine);
+    if engine.is_some_and(|engine| engine_keys(engine) != wanted) {
+        keys.extend(wanted.unwrap_or_default());
+        words.push(format!("storage_engine {} -> {}", engine.unwrap_or_default(), wish.storage_engine));
+    }
+    for (name, asked) in &wish.settings {
+        let is = configuration.settings.get(name);
+        if is.is_some_and(|is| is != asked) {
+            keys.extend(setting_keys(&[(name.clone(), *asked)].into()));
+            words.push(format!("{name} {} -> {asked}", is.copied().unwrap_or_default()));
+        }
+    }
+    (keys, words)
+}
+
+/// What makes this no time for it, and what would change that.
+fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, String)> {
+    let asked = desired.redundancy_mode();
+    let copies = Copies::of(asked);
+    let zones: BTreeSet<&str> = report
+        .processes
+        .values()
+        .filter(|process| process.excluded == Some(false) && process.class.is_some_and(crate::tolerance::holds_copies))
+        .filter_map(|process| process.zone.as_deref())
+        .collect();
+    let needed = copies.log.max(copies.storage) as usize;
+    if zones.len() < needed {
+        let obstacle = format!("{asked} needs {needed} zones with storage or log processes, and there are {}", zones.len());
+        return Some((obstacle, "processes in more zones".to_owned()));
+    }
+    if asked.spans_halls() {
+        let halls = report.processes.values().filter_map(|process| {
+            if asked.name() == "three_data_hall" { process.hall.as_deref() } else { process.datacenter.as_deref() }
+        });
+        let halls: BTreeSet<&str> = halls.collect();
+        if halls.len() != 3 {
+            let obstacle = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());
+            return Some((obstacle, "processes in exactly three of them".to_owned()));
+        }
+    }
+    if report.data.as_ref().is_none_or(|data| data.healthy != Some(true)) {
+        let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());
+        return Some((format!("the data is {state}"), "healthy data".to_owned()));
+    }
+    if report.lag.is_some_and(|(reading, writing)| reading > MOST_LAG || writing > MOST_LAG) {
+        return Some((format!("storage servers are more than {MOST_LAG} s behind"), "storage servers catching up".to_owned()));
+    }
+    None
+}
+
+fn shown(configuration: &ConfigurationReport) -> std::collections::BTreeMap<String, String> {
+    let ConfigurationReport { redundancy_mode, storage_engine, settings, excluded: _ } = configuration;
+    let words = [("redundancy_mode", redundancy_mode), ("storage_engine", storage_engine)];
+    let words = words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word.clone()?)));
+    words.chain(settings.iter().map(|(name, number)| (name.clone(), number.to_string()))).collect()
+}

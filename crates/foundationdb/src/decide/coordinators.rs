@@ -1,0 +1,217 @@
+//! Coordinators: changed when one is lost, undesired or badly placed, and only while a majority of the old ones and all of the new ones
+//! answer. A change costs one recovery, so everything that is wrong is put right at once, and good ones stay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use quorate_quorum::spread::{Candidate, spread};
+use quorate_quorum::{Gate, Hold, Severity, Step};
+
+use super::members::Server;
+use super::{Draft, TakesAway, lock};
+use crate::report::{CoordinatorReport, bare, host, port};
+use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
+
+/// One that serves already is better than one that would have to begin.
+const STAYS: i64 = 1 << 40;
+
+/// What is wrong with the coordinators.
+enum Wrong {
+    /// Some do not answer.
+    Missing(Vec<String>),
+    /// All answer, but some should be others.
+    Undesired(String),
+}
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report.filter(|_| draft.status.configured) else { return };
+    let dead: Vec<&str> = report.coordinators.iter().filter(|one| !one.reachable).map(|one| one.address.as_str()).collect();
+    let all = report.coordinators.len();
+    if all > 0 && all - dead.len() < majority(all) {
+        let sentence = format!(
+            "the majority of the coordinators is lost: {} do not answer; nothing is changed, for it could only get worse",
+            dead.join(", ")
+        );
+        let released_by = "their pods coming back with their volumes; never delete those volumes";
+        let hold = Hold::new(reasons::COORDINATORS_LOST, &draft.seen.desired.name, sentence, released_by);
+        draft.holds.push(hold.compared(format!("{} of {all} answer", all - dead.len()), format!("at least {}", majority(all))));
+        return;
+    }
+    if !report.is_whole() || all == 0 {
+        return;
+    }
+    let standing = Standing::of(draft, report);
+    let Some(wrong) = standing.wrong(draft) else { return };
+    if let Wrong::Missing(addresses) = &wrong
+        && let Some((id, since)) = back_soon(draft, addresses)
+    {
+        let due = since + draft.seen.desired.automation.timers.recovery_before_missing_coordinator;
+        if due > draft.seen.now {
+            draft.wake.at(due);
+            let sentence =
+                format!("the coordinator of {id} does not answer; it is given time to come back before another takes its place");
+            draft.holds.push(
+                Hold::new(reasons::COORDINATORS_HELD, id.to_string(), sentence, format!("its return, or {due}")).since(since),
+            );
+            return;
+        }
+    }
+    change(draft, report, &standing, &wrong);
+}
+
+/// The process group of a coordinator that went last, if it may come back under the same address: a pod that is made again is no reason
+/// for a recovery.
+fn back_soon(draft: &Draft<'_>, addresses: &[String]) -> Option<(ProcessGroupId, Timestamp)> {
+    let desired = &draft.seen.desired;
+    let missing = |address: &String| {
+        let host = host(address);
+        draft.status.groups.iter().find_map(|(id, group)| {
+            let since = *group.conditions.get(&GroupCondition::MissingProcesses)?;
+            let named = objects::dns_name(desired, &objects::pod_name(desired, group.class, id)) == host;
+            (named || group.addresses.iter().any(|known| known == host)).then(|| (id.clone(), since))
+        })
+    };
+    addresses.iter().filter_map(missing).max_by_key(|(_, since)| *since)
+}
+
+const fn majority(all: usize) -> usize {
+    all / 2 + 1
+}
+
+/// Every process that is or may be a coordinator.
+struct Standing<'a> {
+    /// Coordinators now, each with its process and group if it is one of the processes the database sees.
+    now: Vec<(&'a CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)>,
+    candidates: BTreeMap<ProcessGroupId, (Server<'a>, i64)>,
+}
+
+impl<'a> Standing<'a> {
+    fn of(draft: &Draft<'a>, report: &'a DatabaseReport) -> Self {
+        let mut now: Vec<(&CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)> =
+            report.coordinators.iter().map(|one| (one, None)).collect();
+        let mut by_host: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, (one, _)) in now.iter().enumerate() {
+            by_host.insert(host(&one.address), at);
+        }
+        let mut candidates = BTreeMap::new();
+        for (id, server) in draft.members.named() {
+            let hosts = [Some(host(server.address)), server.process.dns_name.as_deref()];
+            let at = hosts.into_iter().flatten().find_map(|host| by_host.get(host).copied());
+            if let Some(at) = at.filter(|at| port(bare(&now[*at].0.address)) == port(bare(server.address))) {
+                now[at].1 = Some((id.clone(), server));
+            }
+            let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
+            // One that does not answer as a coordinator now would not answer after a change either.
+            let answers = at.is_none_or(|at| now[at].0.reachable);
+            if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
+                candidates.insert(id.clone(), (server, priority));
+            }
+        }
+        Self { now, candidates }
+    }
+
+    fn wrong(&self, draft: &Draft<'_>) -> Option<Wrong> {
+        let missing: Vec<String> =
+            self.now.iter().filter(|(one, _)| !one.reachable).map(|(one, _)| one.address.clone()).collect();
+        if !missing.is_empty() {
+            return Some(Wrong::Missing(missing));
+        }
+        let desired = &draft.seen.desired;
+        let by_name = desired.routing.uses_names();
+        let mut zones = BTreeSet::new();
+        for (one, process) in &self.now {
+            // Whoever is nobody of ours may be a peer's; only our own are judged.
+            let Some((id, server)) = process else { continue };
+            if draft.status.groups.get(id).is_some_and(|group| is_undesired(draft, group, *server)) {
+                return Some(Wrong::Undesired(format!("{id} should be none any more")));
+            }
+            if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
+                return Some(Wrong::Undesired(format!("{id} shares its zone with another")));
+            }
+            if by_name && server.process.dns_name.is_some() && bare(&one.address).parse::<std::net::SocketAddr>().is_ok() {
+                return Some(Wrong::Undesired(format!("{id} is written by its address, and names are asked for")));
+            }
+        }
+        let wanted = desired.coordinator_count();
+        (self.now.len() < wanted && self.zones() >= wanted || self.now.len() > wanted)
+            .then(|| Wrong::Undesired(format!("there are {}, and {wanted} are wanted", self.now.len())))
+    }
+
+    fn zones(&self) -> usize {
+        self.candidates.values().filter_map(|(server, _)| server.process.physical()).collect::<BTreeSet<_>>().len()
+    }
+
+    fn is_now(&self, id: &ProcessGroupId) -> bool {
+        self.now.iter().any(|(_, process)| process.as_ref().is_some_and(|(now, _)| now == id))
+    }
+}
+
+/// Whether a coordinator that answers should be none any more. Whether its pod is ready says nothing about that: where kubelets are cut
+/// off from the API, every pod of theirs stops being ready, and serves as before.
+fn is_undesired(draft: &Draft<'_>, group: &ProcessGroup, server: Server<'_>) -> bool {
+    let process = server.process;
+    let goes = group.removal.is_some() || process.excluded == Some(true) || process.under_maintenance;
+    goes || draft.seen.desired.coordinator_priority(group.class).is_none()
+}
+
+/// Whether a server may become a coordinator, and how gladly it is taken.
+fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server: Server<'_>) -> Option<i64> {
+    let desired = &draft.seen.desired;
+    let priority = desired.coordinator_priority(group.class)?;
+    let process = server.process;
+    let fit = group.removal.is_none() && process.excluded == Some(false) && !process.under_maintenance && process.zone.is_some();
+    let named = !desired.routing.uses_names() || process.dns_name.is_some();
+    let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
+    (Gate::EligibleCoordinators.passes(fit) && named && pod.ready && pod.deleted_since.is_none()).then_some(priority)
+}
+
+fn is_first(address: &str) -> bool {
+    matches!(port(bare(address)), "4500" | "4501")
+}
+
+fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_>, wrong: &Wrong) {
+    let desired = &draft.seen.desired;
+    let timers = desired.automation.timers;
+    let (why, spacing) = match wrong {
+        Wrong::Missing(addresses) => {
+            (format!("{} does not answer", addresses.join(", ")), timers.recovery_before_missing_coordinator)
+        }
+        Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
+    };
+    let wanted = desired.coordinator_count();
+    let candidate = |(id, (server, priority)): (&ProcessGroupId, &(Server<'_>, i64))| {
+        let priority = priority + if standing.is_now(id) { STAYS } else { 0 };
+        Some(Candidate { id: id.clone(), priority, domains: vec![server.process.physical()?.to_owned()] })
+    };
+    let candidates: Vec<Candidate<ProcessGroupId>> = standing.candidates.iter().filter_map(candidate).collect();
+    let chosen = spread(&candidates, wanted, &[1]);
+    if chosen.len() < wanted {
+        let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
+        let hold =
+            Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, "processes of eligible classes in more zones");
+        draft.holds.push(hold.compared(format!("{} zones", chosen.len()), wanted));
+        return;
+    }
+    let addresses: Vec<String> = chosen.iter().map(|id| written(draft, standing.candidates[id].0)).collect();
+    let same = |address: &String| report.coordinators.iter().any(|one| bare(&one.address) == bare(address));
+    if addresses.len() == report.coordinators.len() && addresses.iter().all(same) {
+        return;
+    }
+    let Some(permit) =
+        draft.recover(&desired.name, &format!("the coordinators change ({why})"), spacing, reasons::COORDINATORS_HELD)
+    else {
+        return;
+    };
+    let Some(guard) = lock::guard(draft, &draft.seen.desired.name) else { return };
+    draft.notice(Severity::Normal, "ChangingCoordinators", format!("{why}; the coordinators become {}", addresses.join(", ")));
+    draft.steps.push(Step::takes_away(TakesAway::Coordinators(addresses), permit, guard, why));
+}
+
+/// How a coordinator is written: by name where names are used.
+fn written(draft: &Draft<'_>, server: Server<'_>) -> String {
+    let desired = &draft.seen.desired;
+    match server.process.dns_name.as_deref().filter(|_| desired.routing.uses_names()) {
+        Some(name) => objects::address(desired, name, 1),
+        None => server.address.to_owned(),
+    }
+}

@@ -1,0 +1,226 @@
+//! A decision while it is being put together, and what every concern may ask of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use quorate_quorum::budget::{Budget, Calm};
+use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
+
+use super::members::Members;
+use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce};
+use crate::report::{MOST_GENERATIONS, bare, host};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
+
+/// How often a cluster is looked at while something is under way.
+pub(super) const WHILE_UNDER_WAY: SignedDuration = SignedDuration::from_secs(5);
+/// How often a cluster at rest is looked at.
+const AT_REST: SignedDuration = SignedDuration::from_secs(30);
+/// A report that is older than this is not acted on.
+const REPORT_IS_GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
+/// For this long a restart that was begun keeps another from beginning.
+const RESTART_IS_SEEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
+
+pub(super) struct Draft<'a> {
+    pub seen: &'a ClusterSnapshot,
+    pub status: ClusterStatus,
+    pub steps: Vec<ClusterStep>,
+    pub notices: Vec<Notice>,
+    pub holds: Vec<Hold>,
+    pub wake: Wake,
+    pub budget: Budget,
+    /// What the database says, if that is young enough to act on.
+    pub report: Option<&'a DatabaseReport>,
+    pub members: Members<'a>,
+    /// Addresses from which data is still moving away, by their hosts.
+    pub moving_away: BTreeMap<&'a str, &'a str>,
+    /// Hosts of the coordinators, by address and by name.
+    coordinators: BTreeSet<String>,
+    /// The lock as it will be once this decision begins to be carried out, if it needs it.
+    pub lock: Option<Fence>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn begin(seen: &'a ClusterSnapshot) -> Self {
+        let recorded = &seen.kube.recorded;
+        let pods: BTreeSet<&str> = seen.kube.pods.values().map(|pod| pod.uid.as_str()).collect();
+        let under_way = |entry: &JournalEntry| {
+            let restart = entry.what == bounce::JOURNAL && seen.now.duration_since(entry.since) < RESTART_IS_SEEN_AFTER;
+            restart || pods.contains(entry.uid.as_str())
+        };
+        let journal = seen.journal.without_what_ended(under_way);
+        let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
+        let status = ClusterStatus {
+            observed_generation: seen.desired.generation,
+            reconciled: recorded.reconciled,
+            epoch: seen.epoch.max(recorded.epoch),
+            groups: recorded.groups.clone(),
+            last_number: recorded.last_number,
+            journal,
+            desired_groups: seen.desired.counts.values().map(|count| *count as usize).sum(),
+            connection: recorded.connection.clone(),
+            configured: recorded.configured,
+            running_version: recorded.running_version.clone(),
+            ..ClusterStatus::default()
+        };
+        Self {
+            seen,
+            steps: Vec::new(),
+            notices: Vec::new(),
+            holds: Vec::new(),
+            wake: Wake::default(),
+            budget: Budget::default(),
+            report,
+            members: Members::new(report),
+            moving_away: moving_away(report),
+            coordinators: coordinators(status.connection.as_deref(), report),
+            lock: None,
+            status,
+        }
+    }
+
+    /// One zone may be disrupted at a time, by whomever. Counted from how everything is now: a pod that was deleted a moment ago is no
+    /// longer in the journal, and its processes may still be listed.
+    pub(super) fn zone_budget(&self) -> Budget {
+        let automation = &self.seen.desired.automation;
+        let counts = |condition: GroupCondition, since: jiff::Timestamp| {
+            let patience = match condition {
+                GroupCondition::PodPending => automation.ignore_pending_after,
+                GroupCondition::ResourcesTerminating => automation.ignore_terminating_after,
+                GroupCondition::MissingPod | GroupCondition::PodFailing | GroupCondition::MissingProcesses => SignedDuration::MAX,
+                _ => return false,
+            };
+            self.seen.now.duration_since(since) < patience
+        };
+        // A pod that was just made serves nobody yet, although the database still lists the server of the one before it.
+        let starts = |id: &ProcessGroupId, class: ProcessClass| {
+            let pod = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, class, id));
+            pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
+        };
+        let down: Vec<String> = self
+            .status
+            .groups
+            .iter()
+            .filter(|(id, group)| {
+                let fails = group.conditions.iter().any(|(condition, since)| counts(*condition, *since));
+                group.removal.is_none() && (fails || starts(id, group.class))
+            })
+            .map(|(id, _)| self.zone_of(id))
+            .collect();
+        let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones as usize);
+        let zones = self.status.journal.0.values().map(|entry| entry.zone.as_str()).filter(|zone| !zone.is_empty());
+        Budget::of_zones(at_most, zones.chain(down.iter().map(String::as_str)))
+    }
+
+    /// Process groups of a class that are not to go.
+    pub(super) fn live(&self, class: ProcessClass) -> impl Iterator<Item = (&ProcessGroupId, &ProcessGroup)> {
+        self.status.groups.iter().filter(move |(_, group)| group.class == class && group.removal.is_none())
+    }
+
+    /// Marks a process group to go, and says whether it was not yet. A mark is never taken back.
+    pub(super) fn mark(&mut self, id: &ProcessGroupId) -> bool {
+        let now = self.seen.now;
+        let Some(group) = self.status.groups.get_mut(id).filter(|group| group.removal.is_none()) else { return false };
+        group.removal = Some(now);
+        true
+    }
+
+    /// The zone of a process group: what the database said, or the node it is on.
+    pub(super) fn zone_of(&self, id: &ProcessGroupId) -> String {
+        let group = &self.status.groups[id];
+        let node = || self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, group.class, id))?.node.clone();
+        group.fault_domain.clone().or_else(node).unwrap_or_default()
+    }
+
+    /// How many zones there are.
+    pub(super) fn zones(&self) -> usize {
+        self.status.groups.values().filter_map(|group| group.fault_domain.as_deref()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Whether a process group has a coordinator, as far as anybody knows: by the report, and by the connection string alone.
+    pub(super) fn is_coordinator(&self, id: &ProcessGroupId) -> bool {
+        let Some(group) = self.status.groups.get(id) else { return false };
+        let name = objects::dns_name(&self.seen.desired, &objects::pod_name(&self.seen.desired, group.class, id));
+        let by_report = self.report.is_some_and(|report| {
+            self.members.of(id, group).iter().any(|server| report.is_coordinator(server.address, server.process))
+        });
+        by_report
+            || self.coordinators.contains(&name)
+            || group.addresses.iter().any(|address| self.coordinators.contains(address))
+    }
+
+    /// Whether the zone of a process group is under maintenance.
+    pub(super) fn is_under_maintenance(&self, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+        self.report
+            .and_then(|report| report.maintenance_zone.as_ref())
+            .is_some_and(|zone| group.fault_domain.as_ref() == Some(zone))
+            || self.members.of(id, group).iter().any(|server| server.process.under_maintenance)
+    }
+
+    /// What is missing to take a whole zone down for a while, if anything.
+    pub(super) fn not_whole(&self) -> Option<String> {
+        let Some(report) = self.report else { return Some("the database does not answer".to_owned()) };
+        if self.members.are_still_joining() {
+            return Some("some processes have just started".to_owned());
+        }
+        let lost = tolerance::lost(&self.status.groups, report, self.seen.now);
+        let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
+        tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones)
+    }
+
+    /// Asks for a permit to do what costs a recovery; without one the hold says why.
+    pub(super) fn recover(&mut self, about: &str, what: &str, spacing: SignedDuration, reason: Reason) -> Option<Permit> {
+        let report = self.report?;
+        let since = report.seconds_since_recovery().map(SignedDuration::from_secs_f64);
+        let calm = Calm { since, generations: report.active_generations(), most_generations: MOST_GENERATIONS };
+        let spacing = if Gate::RecoverySpacing.stands() { spacing } else { SignedDuration::ZERO };
+        match self.budget.recover(what, &calm, spacing) {
+            Ok(permit) => Some(permit),
+            Err(refusal) => {
+                if let Some(since) = since.filter(|since| *since < spacing) {
+                    self.wake.at(self.seen.now + (spacing - since));
+                }
+                let generation = report.generation.map_or_else(
+                    || "the last recovery".to_owned(),
+                    |generation| format!("the recovery to generation {generation}"),
+                );
+                let sentence = format!("{what} only {}", refusal.when(&generation));
+                self.holds.push(Hold::new(reason, about, sentence, refusal.released_by()));
+                None
+            }
+        }
+    }
+
+    pub(super) fn notice(&mut self, severity: Severity, reason: &'static str, note: impl Into<String>) {
+        self.notices.push(Notice { severity, reason, note: note.into() });
+    }
+
+    pub(super) fn finish(mut self) -> ClusterDecision {
+        for failure in &self.seen.kube.failures {
+            let released_by = "the next attempt, if what it says was put right";
+            self.holds.push(Hold::new(reasons::STEP_FAILED, &self.seen.desired.name, failure.clone(), released_by));
+        }
+        let at_rest = self.steps.is_empty() && self.holds.is_empty();
+        let next = if at_rest { AT_REST } else { WHILE_UNDER_WAY };
+        self.wake.at(self.seen.now + next);
+        self.holds.sort_by(|a, b| (&a.about, a.reason).cmp(&(&b.about, b.reason)));
+        quorate_quorum::Decision {
+            steps: self.steps,
+            status: self.status,
+            notices: self.notices,
+            holds: self.holds,
+            wake: self.wake,
+        }
+    }
+}
+
+fn moving_away(report: Option<&DatabaseReport>) -> BTreeMap<&str, &str> {
+    let addresses = report.into_iter().flat_map(|report| report.exclusions_in_progress.iter().flatten());
+    addresses.map(|address| (host(address), address.as_str())).collect()
+}
+
+/// The hosts of all coordinators: those of the connection string, and those the database names.
+fn coordinators(connection: Option<&str>, report: Option<&DatabaseReport>) -> BTreeSet<String> {
+    let written = connection.and_then(|connection| connection.split_once('@')).map_or("", |(_, addresses)| addresses);
+    let named = report.into_iter().flat_map(|report| &report.coordinators).map(|one| one.address.as_str());
+    written.split(',').chain(named).filter(|address| !address.is_empty()).map(|address| host(bare(address)).to_owned()).collect()
+}

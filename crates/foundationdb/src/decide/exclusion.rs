@@ -1,0 +1,302 @@
+//! Exclusion: data and logs move away from process groups that are to go.
+//!
+//! Storage goes by itself and costs no recovery. All of the transaction system goes in one transaction, which costs one recovery for all.
+//! A process that serves is excluded only if enough others do without it; a dead one always may, or replacement would deadlock.
+
+use std::collections::BTreeMap;
+
+use quorate_quorum::{Gate, Hold, Severity, Step};
+
+use super::members::Server;
+use super::{Draft, TakesAway, lock};
+use crate::report::MOST_GENERATIONS;
+use crate::tolerance::{Copies, holds_copies};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let candidates: Vec<ProcessGroupId> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(_, group)| group.is_in_flight())
+        .filter(|(id, group)| draft.report.is_none_or(|report| !is_excluded(report, &places(draft, id, group))))
+        .map(|(id, _)| id.clone())
+        .collect();
+    if candidates.is_empty() || !draft.status.configured {
+        return;
+    }
+    let Some(report) = draft.report.filter(|report| Gate::WholeReport.passes(report.is_whole())) else {
+        return hold(draft, &candidates, "the database's report is not whole", "a whole report");
+    };
+    if report.active_generations().is_none_or(|generations| generations > MOST_GENERATIONS) {
+        return hold(
+            draft,
+            &candidates,
+            "the database has not come to rest after its last recoveries",
+            "fewer generations of the log",
+        );
+    }
+    let (nameless, named): (Vec<_>, Vec<_>) =
+        candidates.into_iter().partition(|id| places(draft, id, &draft.status.groups[id]).is_empty());
+    let_go(draft, nameless);
+    let (storage, others): (Vec<_>, Vec<_>) =
+        named.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
+    let mut room = Room::of(draft, report);
+    exclude_storage(draft, &mut room, storage);
+    exclude_transaction_system(draft, &mut room, others);
+}
+
+/// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.
+pub(super) fn places(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<String> {
+    if draft.seen.desired.automation.exclude_by_locality { vec![id.locality()] } else { group.addresses.clone() }
+}
+
+/// Without an address there is nothing to exclude a group by. It never served anybody; while nothing else is missing, it may go as it is.
+fn let_go(draft: &mut Draft<'_>, nameless: Vec<ProcessGroupId>) {
+    if nameless.is_empty() {
+        return;
+    }
+    if let Some(missing) = draft.not_whole() {
+        let because = format!("they never had an address to be excluded by; and {missing}");
+        return hold(draft, &nameless, &because, "everything else being whole");
+    }
+    for id in nameless {
+        let serves = !draft.members.of(&id, &draft.status.groups[&id]).is_empty();
+        if let Some(group) = draft.status.groups.get_mut(&id).filter(|_| !serves) {
+            group.exclusion_skipped = true;
+        }
+    }
+}
+
+fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
+    !places.is_empty() && places.iter().all(|place| report.excludes(place))
+}
+
+/// Storage: each that fits, at once; nothing recovers.
+fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+    let mut granted = Vec::new();
+    for id in candidates {
+        match room.take(draft, &id) {
+            Ok(()) => granted.push(id),
+            Err(hold) => draft.holds.push(*hold),
+        }
+    }
+    if !granted.is_empty() {
+        let permit = draft.budget.drain(&names(&granted));
+        exclude(draft, &granted, permit);
+    }
+}
+
+/// The transaction system: all together, or none. Successors that do not come, because a quota or a full cluster keeps them from it, are
+/// not waited for: then those go that can, which may be what makes room for the others.
+fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+    let before = room.clone();
+    let (mut granted, mut refused) = (Vec::new(), Vec::new());
+    for id in candidates {
+        match room.take(draft, &id) {
+            Ok(()) => granted.push(id),
+            Err(hold) => refused.push((id, hold)),
+        }
+    }
+    if let Some((first, _)) = refused.first().filter(|_| !granted.is_empty() && !successors_are_stuck(draft)) {
+        *room = before;
+        let sentence =
+            format!("{} wait for {first}: the transaction system is excluded together, in one recovery", names(&granted));
+        let released_by = format!("{first} having room to go");
+        draft.holds.push(Hold::new(reasons::EXCLUDED_TOGETHER, first.to_string(), sentence, released_by));
+        granted.clear();
+    }
+    draft.holds.extend(refused.into_iter().map(|(_, hold)| *hold));
+    if !granted.is_empty() {
+        exclude_together(draft, &granted);
+    }
+}
+
+/// Whether somebody who was to come has not come for so long that a pending pod would be left out of account.
+fn successors_are_stuck(draft: &Draft<'_>) -> bool {
+    let patience = draft.seen.desired.automation.ignore_pending_after;
+    draft.status.groups.values().any(|group| {
+        let waits =
+            [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
+        group.removal.is_none() && waits.is_some_and(|since| draft.seen.now.duration_since(*since) >= patience)
+    })
+}
+
+fn exclude_together(draft: &mut Draft<'_>, candidates: &[ProcessGroupId]) {
+    let serving = candidates.iter().any(|id| !draft.members.of(id, &draft.status.groups[id]).is_empty());
+    let permit = if serving {
+        let what = format!("{} are excluded", names(candidates));
+        draft.recover(
+            &candidates[0].0,
+            &what,
+            draft.seen.desired.automation.timers.recovery_before_exclusion,
+            reasons::EXCLUSION_HELD,
+        )
+    } else {
+        Some(draft.budget.drain(&names(candidates)))
+    };
+    if let Some(permit) = permit {
+        exclude(draft, candidates, permit);
+    }
+}
+
+fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_quorum::Permit) {
+    let places: Vec<String> = granted.iter().flat_map(|id| places(draft, id, &draft.status.groups[id])).collect();
+    if places.is_empty() {
+        return;
+    }
+    let Some(guard) = lock::guard(draft, &granted[0].0) else { return };
+    draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
+    draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
+}
+
+fn names<'a>(ids: impl IntoIterator<Item = &'a ProcessGroupId>) -> String {
+    ids.into_iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], because: &str, released_by: &str) {
+    let sentence = format!("{} are to go and not excluded yet, because {because}", names(candidates));
+    draft.holds.push(Hold::new(reasons::EXCLUSION_HELD, candidates[0].to_string(), sentence, released_by));
+}
+
+/// How much may still be excluded.
+#[derive(Clone)]
+struct Room {
+    /// Serving processes of each class that are not excluded, and how many are wanted.
+    serving: BTreeMap<ProcessClass, (usize, usize)>,
+    /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
+    zones: BTreeMap<Kind, BTreeMap<String, usize>>,
+    copies: Copies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Storage,
+    Log,
+    /// Storage processes can hold logs too, if only in need.
+    LogCapable,
+}
+
+impl Kind {
+    const fn of(class: ProcessClass) -> &'static [Self] {
+        match class {
+            ProcessClass::Storage => &[Self::Storage, Self::LogCapable],
+            ProcessClass::Log | ProcessClass::Transaction => &[Self::Log, Self::LogCapable],
+            _ => &[],
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Storage => "storage",
+            Self::Log => "log",
+            Self::LogCapable => "storage or log",
+        }
+    }
+}
+
+impl Room {
+    fn of(draft: &Draft<'_>, report: &DatabaseReport) -> Self {
+        let desired = &draft.seen.desired;
+        let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
+        let mut room =
+            Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
+        for (class, count) in &desired.counts {
+            room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
+        }
+        for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
+            let Some(class) = process.class else { continue };
+            room.count(class, process.physical(), 1);
+        }
+        room
+    }
+
+    fn count(&mut self, class: ProcessClass, zone: Option<&str>, processes: usize) {
+        self.serving.entry(class).or_default().0 += processes;
+        if let Some(zone) = zone {
+            for kind in Kind::of(class) {
+                *self.zones.entry(*kind).or_default().entry(zone.to_owned()).or_default() += processes;
+            }
+        }
+    }
+
+    /// Takes a group's processes out of what serves, or says why that would be too much.
+    fn take(&mut self, draft: &Draft<'_>, id: &ProcessGroupId) -> Result<(), Box<Hold>> {
+        let group = &draft.status.groups[id];
+        let servers = draft.members.of(id, group);
+        if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+            let sentence = format!("{id} is a coordinator; another one takes its place first");
+            return Err(Box::new(Hold::new(
+                reasons::COORDINATOR_GOES_FIRST,
+                id.to_string(),
+                sentence,
+                "the coordinators having changed",
+            )));
+        }
+        self.subtract(group.class, &servers);
+        let refusal = self.too_little(id, group.class).filter(|_| !servers.is_empty());
+        if let Some(hold) = refusal {
+            self.add(group.class, &servers);
+            return Err(Box::new(hold));
+        }
+        Ok(())
+    }
+
+    /// What would be too few without it.
+    fn too_little(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
+        let (serving, wanted) = self.serving.get(&class).copied().unwrap_or_default();
+        if !Gate::ExclusionHeadroom.passes(serving >= wanted) {
+            let sentence = format!("{id} is excluded once a successor serves: without it too few {class} processes would");
+            let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {class}"));
+            return Some(hold.compared(format!("{serving} would be left"), format!("at least {wanted}")));
+        }
+        self.too_few_zones(id, class).filter(|_| holds_copies(class))
+    }
+
+    fn add(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
+        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
+            self.count(class, server.process.physical(), 1);
+        }
+    }
+
+    fn subtract(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
+        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
+            if let Some((serving, _)) = self.serving.get_mut(&class) {
+                *serving = serving.saturating_sub(1);
+            }
+            for kind in Kind::of(class) {
+                let (Some(zones), Some(zone)) = (self.zones.get_mut(kind), server.process.physical()) else { continue };
+                if let Some(left) = zones.get_mut(zone) {
+                    *left = left.saturating_sub(1);
+                }
+                if zones.get(zone) == Some(&0) {
+                    zones.remove(zone);
+                }
+            }
+        }
+    }
+
+    /// The database takes any exclusion, and then stops for good if too few zones are left to hold its copies.
+    fn too_few_zones(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
+        for kind in Kind::of(class) {
+            let needed = match kind {
+                Kind::Storage => self.copies.storage,
+                Kind::Log => self.copies.log,
+                Kind::LogCapable => self.copies.storage.max(self.copies.log),
+            };
+            let left = self.zones.get(kind).map_or(0, BTreeMap::len);
+            if !Gate::ZonesForCopies.passes(left >= needed as usize) {
+                let sentence =
+                    format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
+                let hold = Hold::new(
+                    reasons::TOO_FEW_ZONES,
+                    id.to_string(),
+                    sentence,
+                    format!("{} processes in more zones", kind.name()),
+                );
+                return Some(hold.compared(format!("{left} zones"), format!("at least {needed}")));
+            }
+        }
+        None
+    }
+}

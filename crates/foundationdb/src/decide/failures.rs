@@ -1,0 +1,149 @@
+//! Failures: a process group that has been failing for too long is replaced, as many at once as its bucket has room for.
+//!
+//! A replacement begins with a mark. What is marked is not counted any more, so its successor comes up first; then its data moves away,
+//! and only then it goes.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use quorate_quorum::buckets::{Buckets, Limits};
+use quorate_quorum::{Gate, Hold, Severity};
+
+use super::Draft;
+use crate::bucket::Bucket;
+use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let mut buckets = buckets(draft);
+    let failed = failed(draft);
+    if !failed.is_empty() && may_replace(draft, &failed) {
+        for (_, id, why) in failed {
+            replace(draft, &mut buckets, &id, &why);
+        }
+    }
+    draft.status.buckets = buckets.shown(&Bucket::ALL);
+}
+
+/// In flight is what is marked and not yet excluded, whatever it was marked for.
+fn buckets(draft: &Draft<'_>) -> Buckets<Bucket> {
+    let replacements = &draft.seen.desired.automation.replacements;
+    let limits = match replacements.buckets {
+        None => Limits::Together(replacements.at_once),
+        Some(limits) => Limits::PerBucket(replacements.at_once, Bucket::limits(limits)),
+    };
+    let in_flight = draft.status.groups.iter().filter(|(_, group)| group.is_in_flight());
+    let mut buckets = Buckets::new(limits, in_flight.map(|(id, group)| (Bucket::of(group.class), id.to_string())));
+    if replacements.by_fault_domain {
+        buckets.count_domains(
+            draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), group.fault_domain.clone()?))),
+        );
+    }
+    buckets
+}
+
+/// Those that have been failing for long enough, the longest first; the others wake us when their time has come.
+fn failed(draft: &mut Draft<'_>) -> Vec<(Timestamp, ProcessGroupId, String)> {
+    let replacements = &draft.seen.desired.automation.replacements;
+    let now = draft.seen.now;
+    let mut due = Vec::new();
+    let mut next = Vec::new();
+    for (id, group) in &draft.status.groups {
+        let Some((condition, since)) = failing(draft, id, group) else { continue };
+        let wait =
+            if condition == GroupCondition::NodeTaintReplacing { replacements.taint_replaced_after } else { replacements.after };
+        if since + wait <= now {
+            due.push((since, id.clone(), format!("{} since {since}", condition.name())));
+        } else {
+            next.push(since + wait);
+        }
+    }
+    if replacements.enabled {
+        for time in next {
+            draft.wake.at(time);
+        }
+    }
+    due.sort();
+    due
+}
+
+/// The failure that will be due first.
+fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<(GroupCondition, Timestamp)> {
+    let desired = &draft.seen.desired;
+    // A group that was made to crash is watched, not replaced.
+    if group.removal.is_some() || desired.buggify.concerns(id) || draft.is_under_maintenance(id, group) {
+        return None;
+    }
+    let wait = |condition: GroupCondition| match condition {
+        GroupCondition::NodeTaintReplacing => desired.automation.replacements.taint_replaced_after,
+        _ => desired.automation.replacements.after,
+    };
+    let failures = group.conditions.iter().filter(|(condition, _)| condition.is_failure());
+    failures
+        .map(|(condition, since)| (*condition, *since))
+        .min_by_key(|(condition, since)| (*since + wait(*condition), *condition))
+}
+
+/// Whether anything is replaced now at all.
+fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, String)]) -> bool {
+    let desired = &draft.seen.desired;
+    let (since, first, _) = &failed[0];
+    let hold = |sentence: String, released_by: &str| {
+        Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).since(*since)
+    };
+    let names = || failed.iter().map(|(_, id, _)| id.0.as_str()).collect::<Vec<_>>().join(", ");
+    if !desired.automation.replacements.enabled || desired.buggify.empty_monitor_configuration {
+        let sentence = format!("{} failed and would be replaced, but automatic replacement is off", names());
+        draft.holds.push(hold(sentence, "automationOptions.replacements.enabled: true"));
+        return false;
+    }
+    if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(crate::DatabaseReport::is_whole)) {
+        let sentence = format!("{} failed and would be replaced, but the database is not available", names());
+        draft.holds.push(hold(sentence, "the database being available"));
+        return false;
+    }
+    true
+}
+
+fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, id: &ProcessGroupId, why: &str) {
+    let group = &draft.status.groups[id];
+    let (class, tainted) = (group.class, why.starts_with(GroupCondition::NodeTaintReplacing.name()));
+    if tainted && let Some(hold) = too_many_tainted(draft, id) {
+        draft.holds.push(hold);
+        return;
+    }
+    // Without an address there is nothing to exclude it by; that is safe only while nothing else is missing.
+    let nameless = !draft.seen.desired.automation.exclude_by_locality && group.addresses.is_empty();
+    if nameless && let Some(missing) = draft.not_whole() {
+        let sentence = format!("{id} failed before it had an address, and can't be excluded by one; {missing}");
+        draft.holds.push(Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, "everything else being whole"));
+        return;
+    }
+    match buckets.take(Bucket::of(class), &id.0) {
+        Err(hold) if Gate::ReplacementBuckets.stands() => draft.holds.push(*hold),
+        _ => {
+            draft.mark(id);
+            if nameless && let Some(group) = draft.status.groups.get_mut(id) {
+                group.exclusion_skipped = true;
+            }
+            draft.notice(Severity::Warning, "ReplacingProcesses", format!("{id} is replaced: {why}"));
+        }
+    }
+}
+
+/// Many tainted zones at once are maintenance by somebody else, and not many failures.
+fn too_many_tainted(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<Hold> {
+    let zones = |tainted: bool| -> BTreeSet<&str> {
+        let counts = |group: &&ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
+        draft.status.groups.values().filter(counts).filter_map(|group| group.fault_domain.as_deref()).collect()
+    };
+    let (all, tainted) = (zones(false).len(), zones(true).len());
+    let most = match draft.seen.desired.automation.replacements.most_tainted_domains {
+        AtMost::Number(number) => number as usize,
+        AtMost::Percent(percent) => (all * percent as usize / 100).max(1),
+    };
+    (tainted > most).then(|| {
+        let sentence = format!("{id} is on a tainted node and stays, because too many zones are tainted at once");
+        let hold = Hold::new(reasons::TOO_MANY_TAINTED_ZONES, id.to_string(), sentence, "fewer tainted zones");
+        hold.compared(format!("{tainted} of {all} zones"), format!("at most {most}"))
+    })
+}

@@ -1,0 +1,54 @@
+//! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
+//! walks through all processes for each group.
+
+use std::collections::BTreeMap;
+
+use crate::report::host;
+use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, ProcessReport};
+
+/// A process the database sees.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Server<'a> {
+    /// Where, as `ip:port`, with `:tls` where that is spoken.
+    pub address: &'a str,
+    /// What it says.
+    pub process: &'a ProcessReport,
+}
+
+/// The processes of a report, by group.
+#[derive(Default)]
+pub(super) struct Members<'a> {
+    named: BTreeMap<&'a ProcessGroupId, Vec<Server<'a>>>,
+    /// Those that say nothing yet, by their host.
+    silent: BTreeMap<&'a str, Vec<Server<'a>>>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(report: Option<&'a DatabaseReport>) -> Self {
+        let mut members = Self::default();
+        for (address, process) in report.iter().flat_map(|report| &report.processes) {
+            let server = Server { address, process };
+            match &process.group {
+                Some(group) => members.named.entry(group).or_default().push(server),
+                None => members.silent.entry(host(address)).or_default().push(server),
+            }
+        }
+        members
+    }
+
+    /// The processes of a group: by what they say, and by their address, for a process that just started says nothing yet.
+    pub(super) fn of(&self, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<Server<'a>> {
+        let silent = group.addresses.iter().filter_map(|address| self.silent.get(address.as_str())).flatten();
+        self.named.get(id).into_iter().flatten().chain(silent).copied().collect()
+    }
+
+    /// Whether some say nothing of themselves yet, as for some seconds after their start.
+    pub(super) fn are_still_joining(&self) -> bool {
+        !self.silent.is_empty()
+    }
+
+    /// Every process, with the group it names.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'a ProcessGroupId, Server<'a>)> + '_ {
+        self.named.iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))
+    }
+}

@@ -1,0 +1,79 @@
+//! Process groups that can't become what they were asked to be without a new volume or a new name: they are replaced.
+
+use quorate_quorum::{Hold, Severity};
+
+use super::Draft;
+use crate::{GroupCondition, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    if !draft.status.configured {
+        return;
+    }
+    let candidates: Vec<(ProcessGroupId, &'static str)> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(_, group)| group.removal.is_none())
+        .filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group)?)))
+        .collect();
+    let in_flight = draft.status.groups.values().filter(|group| group.is_in_flight()).count();
+    let most = usize::try_from(draft.seen.desired.automation.misconfigured_at_once).unwrap_or(usize::MAX);
+    let room = most.saturating_sub(in_flight);
+    let mut marked = Vec::new();
+    for (id, why) in candidates.iter().take(room) {
+        draft.mark(id);
+        marked.push(format!("{id} ({why})"));
+    }
+    if candidates.len() > room {
+        let waiting: Vec<&str> = candidates.iter().skip(room).map(|(id, _)| id.0.as_str()).collect();
+        let sentence = format!("{} wait to be replaced, because {most} may be at once", waiting.join(", "));
+        let hold = Hold::new(reasons::REPLACEMENT_HELD, waiting[0], sentence, "those in flight being excluded");
+        draft.holds.push(hold.compared(format!("{} in flight", in_flight + marked.len()), format!("at most {most}")));
+    }
+    if !marked.is_empty() {
+        draft.notice(Severity::Normal, "ReplacingProcesses", format!("replacing {}", marked.join(", ")));
+    }
+}
+
+fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<&'static str> {
+    let desired = &draft.seen.desired;
+    if !id.has_prefix(desired.prefix.as_deref(), group.class) {
+        return Some("the prefix of process groups changed");
+    }
+    // One that no server runs in has nothing to move away: its pod is simply made again. Otherwise wishes that follow each other would
+    // pile up process groups that never served.
+    let replaced = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
+        && replaces_pods(desired.automation.pod_update, group.class)
+        && !draft.members.of(id, group).is_empty()
+        // A fault that a user injects is to be met, not to be got out of the way.
+        && !desired.buggify.concerns(id);
+    if replaced {
+        return Some("its pod is asked to be another");
+    }
+    let name = objects::pod_name(desired, group.class, id);
+    if group.class.is_stateful()
+        && let Some(claim) = draft.seen.kube.claims.get(&objects::claim_name(&name))
+    {
+        if claim.asked_for.as_ref().is_some_and(|asked| *asked != objects::claim_asked_for(desired, group.class)) {
+            return Some("its volume is asked to be another");
+        }
+        let wanted = objects::claim_size(desired, group.class).0;
+        let grows = claim.size.as_deref().is_some_and(|size| quantity::is_less(size, &wanted));
+        if grows && claim.may_grow == Some(false) {
+            return Some("its volume is to grow, and its storage class does not let it");
+        }
+    }
+    None
+}
+
+/// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them
+/// together, while making the pods again costs one for each zone.
+pub(super) fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
+    match strategy {
+        PodUpdate::Replace => true,
+        PodUpdate::ReplaceTransactionSystem => {
+            class != ProcessClass::Storage && class != ProcessClass::Test && class != ProcessClass::Tester
+        }
+        PodUpdate::Delete => false,
+    }
+}

@@ -1,0 +1,279 @@
+//! Removal: a process group goes when the database itself confirms that nothing is left on it. Then its pod, volume and service are
+//! deleted, then its places may be used again, and only then it is forgotten.
+
+use std::collections::BTreeMap;
+
+use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
+
+use super::members::Server;
+use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
+use crate::report::{UNKNOWN_LOG, host};
+use crate::tolerance::{DATABASE_KNOWS_AFTER, is_replicated};
+use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let ready: Vec<ProcessGroupId> =
+        draft.status.groups.iter().filter(|(_, group)| group.may_go()).map(|(id, _)| id.clone()).collect();
+    let (gone, there): (Vec<_>, Vec<_>) = ready.into_iter().partition(|id| nothing_is_left(draft, id));
+    remove(draft, there);
+    include(draft, gone);
+}
+
+/// Asks the report whether those that are excluded are empty by now.
+pub(super) fn confirm(draft: &mut Draft<'_>) {
+    let waiting: Vec<ProcessGroupId> =
+        draft.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| id.clone()).collect();
+    for id in waiting {
+        let group = &draft.status.groups[&id];
+        let places = exclusion::places(draft, &id, group);
+        if !draft.report.is_some_and(|report| !places.is_empty() && places.iter().all(|place| report.excludes(place))) {
+            continue;
+        }
+        match still_needed(draft, &id, group).or_else(|| vanished_too_shortly(draft, &id, group)) {
+            None => {
+                let now = draft.seen.now;
+                if let Some(group) = draft.status.groups.get_mut(&id) {
+                    group.exclusion = Some(now);
+                }
+            }
+            Some(because) => {
+                let since = group.removal;
+                let sentence = format!("{id} is excluded and stays until it is empty: {because}");
+                let mut hold = Hold::new(
+                    reasons::EXCLUSION_IN_PROGRESS,
+                    id.to_string(),
+                    sentence,
+                    "the database confirming that nothing is left on it",
+                );
+                hold.since = since;
+                draft.holds.push(hold);
+            }
+        }
+    }
+}
+
+/// Why a group that is excluded can't go yet, if so: by every process of it and every address it was ever seen at.
+fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    let report = draft.report?;
+    if !Gate::DrainedBeforeRemoval.stands() {
+        return None;
+    }
+    if !report.is_whole() {
+        return Some("the database's report is not whole".to_owned());
+    }
+    if report.active_generations() != Some(1) {
+        return Some("logs of older generations are still needed".to_owned());
+    }
+    let Some(in_progress) = &report.exclusions_in_progress else {
+        return Some("the database does not say which exclusions are finished".to_owned());
+    };
+    let servers = draft.members.of(id, group);
+    if let Some(server) = servers.iter().find(|server| server.process.excluded != Some(true) || has_roles(server)) {
+        let roles: Vec<&str> = server.process.roles.iter().filter(|role| *role != "coordinator").map(String::as_str).collect();
+        return Some(format!(
+            "{} still has the roles {}",
+            server.address,
+            if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
+        ));
+    }
+    let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));
+    if let Some(address) = hosts.into_iter().find_map(|host| draft.moving_away.get(host)) {
+        return Some(format!("data is still moving away from {address}"));
+    }
+    (is_log(group.class) && in_progress.contains(UNKNOWN_LOG))
+        .then(|| "a log whose address nobody knows is still needed".to_owned())
+}
+
+fn has_roles(server: &Server<'_>) -> bool {
+    server.process.roles.iter().any(|role| role != "coordinator")
+}
+
+const fn is_log(class: ProcessClass) -> bool {
+    matches!(class, ProcessClass::Log | ProcessClass::Transaction)
+}
+
+/// Nobody can say of a process that vanished what it held; so its copies count as lost until they were made again elsewhere.
+fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    let (report, now) = (draft.report?, draft.seen.now);
+    if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
+        return None;
+    }
+    let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
+    if now.duration_since(since) < DATABASE_KNOWS_AFTER {
+        return Some(format!(
+            "it vanished at {since}, and the database knows what that means only {} s later",
+            DATABASE_KNOWS_AFTER.as_secs()
+        ));
+    }
+    (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
+}
+
+/// Whether pod, volume and service are gone.
+fn nothing_is_left(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    let name = objects::pod_name(&draft.seen.desired, draft.status.groups[id].class, id);
+    let kube = &draft.seen.kube;
+    !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
+        && !kube.claims.contains_key(&objects::claim_name(&name))
+        && kube.services.get(&name).is_none_or(|service| service.group.as_ref() != Some(id))
+}
+
+fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
+    let mode = draft.seen.desired.automation.removal;
+    // Also of those whose pods are being deleted, for that may be somebody else's doing.
+    let free: Vec<ProcessGroupId> = there.into_iter().filter(|id| may_be_removed(draft, id)).collect();
+    let (begun, fresh): (Vec<_>, Vec<_>) =
+        free.into_iter().partition(|id| draft.status.groups[id].conditions.contains_key(&GroupCondition::ResourcesTerminating));
+    // What was begun is finished, without a pause.
+    for id in &begun {
+        delete(draft, id);
+    }
+    if fresh.is_empty() {
+        return;
+    }
+    let last = draft
+        .status
+        .groups
+        .values()
+        .filter(|group| group.may_go())
+        .filter_map(|group| group.conditions.get(&GroupCondition::ResourcesTerminating))
+        .max()
+        .copied();
+    let due = last
+        .map(|last| last + draft.seen.desired.automation.between_removals)
+        .filter(|due| *due > draft.seen.now && mode != AtOnce::All);
+    if mode == AtOnce::Nothing || due.is_some() {
+        let why =
+            if mode == AtOnce::Nothing { "removalMode is None".to_owned() } else { "others were removed just now".to_owned() };
+        let released_by = due.map_or_else(|| "another automationOptions.removalMode".to_owned(), |due| due.to_string());
+        let sentence = format!(
+            "{} are empty and not removed yet: {why}",
+            fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
+        );
+        draft.holds.push(Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by));
+        if let Some(due) = due {
+            draft.wake.at(due);
+        }
+        return;
+    }
+    let chosen = match mode {
+        AtOnce::All => fresh,
+        AtOnce::ProcessGroup => fresh.into_iter().take(1).collect(),
+        AtOnce::Zone | AtOnce::Nothing => fullest_zone(draft, fresh),
+    };
+    let names: Vec<&str> = chosen.iter().map(|id| id.0.as_str()).collect();
+    draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}", names.join(", ")));
+    let now = draft.seen.now;
+    for id in &chosen {
+        if let Some(group) = draft.status.groups.get_mut(id) {
+            group.note(GroupCondition::ResourcesTerminating, true, now);
+        }
+        delete(draft, id);
+    }
+}
+
+fn fullest_zone(draft: &Draft<'_>, ids: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
+    let mut zones: BTreeMap<String, Vec<ProcessGroupId>> = BTreeMap::new();
+    for id in ids {
+        zones.entry(draft.zone_of(&id)).or_default().push(id);
+    }
+    zones
+        .into_iter()
+        .max_by_key(|(zone, ids)| (ids.len(), std::cmp::Reverse(zone.clone())))
+        .map(|(_, ids)| ids)
+        .unwrap_or_default()
+}
+
+/// What a human, or a coordinator, still has to say about it; and whether it is still as empty as it was.
+fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
+    let group = &draft.status.groups[id];
+    let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
+    let (reason, sentence, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+        (
+            reasons::COORDINATOR_GOES_FIRST,
+            format!("{id} is a coordinator; another one takes its place first"),
+            "the coordinators having changed".to_owned(),
+        )
+    } else if pod.is_some_and(|pod| pod.isolated) {
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} is isolated by an annotation on its pod, and stays"),
+            "the annotation being removed".to_owned(),
+        )
+    } else if draft.seen.desired.buggify.block_removal.contains(&id.0) {
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} is named in buggify.blockRemoval, and stays"),
+            "its name being removed there".to_owned(),
+        )
+    } else if !group.exclusion_skipped
+        && let Some(because) = needed_again(draft, id, group)
+    {
+        (
+            reasons::EXCLUSION_IN_PROGRESS,
+            format!("{id} was empty and is not any more: {because}"),
+            "the database confirming that nothing is left on it".to_owned(),
+        )
+    } else {
+        return true;
+    };
+    draft.holds.push(Hold::new(reason, id.to_string(), sentence, released_by));
+    false
+}
+
+/// What was confirmed once is asked again before it counts: without a report nobody knows.
+fn needed_again(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    if draft.report.is_none() && Gate::WholeReport.stands() {
+        return Some("the database does not answer".to_owned());
+    }
+    still_needed(draft, id, group)
+}
+
+fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
+    let name = objects::pod_name(&draft.seen.desired, draft.status.groups[id].class, id);
+    let kube = &draft.seen.kube;
+    let epoch = draft.seen.epoch;
+    let pod = kube.pods.get(&name).filter(|pod| is_ours(&draft.seen.desired, pod) && pod.deleted_since.is_none());
+    let claim_name = objects::claim_name(&name);
+    let claim = kube.claims.get(&claim_name).filter(|claim| claim.deleted_since.is_none());
+    let service = kube.services.get(&name).filter(|service| service.group.as_ref() == Some(id));
+    let mut taken = Vec::new();
+    if let Some(pod) = pod {
+        taken.push((TakesAway::Pod(name.clone()), &pod.uid, &pod.resource_version));
+        let entry = JournalEntry { what: "removed".to_owned(), uid: pod.uid.clone(), zone: String::new(), since: draft.seen.now };
+        draft.status.journal.begin(&name, entry);
+    }
+    if let Some(claim) = claim {
+        taken.push((TakesAway::Claim(claim_name), &claim.uid, &claim.resource_version));
+    }
+    if let Some(service) = service {
+        taken.push((TakesAway::Service(name.clone()), &service.uid, &service.resource_version));
+    }
+    for (action, uid, resource_version) in taken {
+        let permit = draft.budget.clear_away(&name);
+        let guard = Guard::epoch(epoch).and_object(uid, resource_version);
+        draft.steps.push(Step::takes_away(action, permit, guard, format!("nothing is left on {id}")));
+    }
+}
+
+/// Places of groups that are gone may be used again; then nothing remembers the group.
+fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
+    let Some(report) = draft.report.filter(|report| report.configuration.is_some()) else { return };
+    let mut places = Vec::new();
+    for id in gone {
+        let group = &draft.status.groups[&id];
+        let all = std::iter::once(id.locality()).chain(group.addresses.iter().cloned());
+        let excluded: Vec<String> = all.filter(|place| report.excludes(place)).collect();
+        if excluded.is_empty() {
+            draft.status.groups.remove(&id);
+        } else {
+            places.extend(excluded);
+        }
+    }
+    if places.is_empty() {
+        return;
+    }
+    let Some(guard) = lock::guard(draft, &places[0]) else { return };
+    draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
+    let why = "the process groups there are gone";
+    draft.steps.push(Step::adds(Adds::Include(places), guard, why));
+}

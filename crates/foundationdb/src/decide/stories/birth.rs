@@ -1,0 +1,96 @@
+//! A cluster comes into the world, once.
+
+use super::cluster::{Cluster, codes, told};
+use crate::ProcessClass::{Log, Storage};
+
+#[test]
+fn a_new_cluster_is_made_in_order_and_then_comes_to_rest() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 1)]);
+    let first = told(&cluster.round(5));
+    assert_eq!(
+        first,
+        [
+            "create service sample",
+            "create the ConfigMap",
+            "create claim sample-log-1-data",
+            "create claim sample-storage-2-data",
+            "create claim sample-storage-3-data",
+            "create claim sample-storage-4-data",
+            "create pod sample-log-1",
+            "create pod sample-storage-2",
+            "create pod sample-storage-3",
+            "create pod sample-storage-4",
+            "create the disruption budget",
+        ]
+    );
+    let later = cluster.rounds(20);
+    assert_eq!(later.first().map(String::as_str), Some("write the ConfigMap"), "with the first coordinators: {later:?}");
+    assert_eq!(later.iter().filter(|step| *step == "create the database").count(), 1, "{later:?}");
+}
+
+#[test]
+fn a_cluster_at_rest_has_nothing_to_do_and_nothing_to_write() {
+    let cluster = Cluster::usual();
+    let decision = cluster.decided();
+    assert_eq!((told(&decision), codes(&decision)), (vec![], vec![]));
+    assert_eq!(decision.status.reconciled, Some(1));
+    assert_eq!(decision.status.groups, cluster.kube.recorded.groups);
+}
+
+#[test]
+fn no_server_runs_before_there_are_coordinators() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 1)]);
+    cluster.unplaceable = ["storage-2", "storage-3"].map(str::to_owned).into();
+    let decisions: Vec<_> = (0..10).map(|_| cluster.round(5)).collect();
+    assert!(decisions.iter().skip(1).all(|decision| codes(decision).contains(&"WaitingForCoordinators")));
+    assert!(cluster.database.servers.is_empty());
+    assert_eq!(cluster.kube.recorded.connection, None);
+}
+
+#[test]
+fn a_coordinator_is_chosen_without_the_late_ones_only_after_a_while() {
+    let mut cluster = Cluster::new(&[(Storage, 5), (Log, 3)]);
+    cluster.unplaceable.insert("storage-8".to_owned());
+    cluster.rounds(10);
+    assert_eq!(cluster.kube.recorded.connection, None, "the last one may still come");
+    cluster.pass(300);
+    cluster.rounds(2);
+    assert!(cluster.kube.recorded.connection.is_some());
+}
+
+#[test]
+fn the_database_is_not_created_while_processes_are_still_joining() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 3)]);
+    cluster.dead = ["storage-4", "storage-5", "storage-6"].map(str::to_owned).into();
+    cluster.rounds(3);
+    let decision = cluster.round(5);
+    assert_eq!(told(&decision), [""; 0]);
+    assert!(codes(&decision).contains(&"WaitingForProcesses"), "{decision:#?}");
+    cluster.dead.clear();
+    cluster.until(|decision| told(decision) == ["create the database"]);
+}
+
+#[test]
+fn a_database_is_never_created_twice_even_if_its_coordinators_know_nothing_of_it() {
+    let mut cluster = Cluster::usual();
+    cluster.database.keys.clear();
+    let done = cluster.rounds(20);
+    assert!(!done.contains(&"create the database".to_owned()), "{done:?}");
+}
+
+#[test]
+fn who_goes_on_after_a_crash_creates_the_same_database() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 1)]);
+    let first = cluster.until(|decision| told(decision) == ["create the database"]);
+    cluster.database.keys.clear();
+    assert_eq!(cluster.decided().steps, first.steps);
+}
+
+#[test]
+fn a_running_database_is_joined_and_not_created() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 1)]);
+    cluster.desired.seed_connection = Some("other:abc@192.0.2.1:4501".to_owned());
+    let done = cluster.rounds(10);
+    assert!(!done.contains(&"create the database".to_owned()));
+    assert_eq!(cluster.kube.config_map.unwrap().data["cluster-file"], "other:abc@192.0.2.1:4501");
+}

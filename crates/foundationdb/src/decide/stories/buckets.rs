@@ -1,0 +1,89 @@
+//! Replacement buckets: how many failed process groups are replaced at once, per kind.
+
+use super::cluster::{Cluster, codes, group_id};
+use crate::BucketLimits;
+use crate::decide::ClusterDecision;
+
+const TWO_HOURS: i64 = 7200;
+
+/// A cluster in which these die for good.
+fn without(ids: &[&str]) -> Cluster {
+    let mut cluster = Cluster::usual();
+    cluster.database.drains_in = jiff::SignedDuration::from_hours(10);
+    for id in ids {
+        cluster.kill(id);
+    }
+    cluster.rounds(3);
+    cluster
+}
+
+fn enabled(cluster: &mut Cluster, storage: i64, log: i64, stateless: i64) {
+    cluster.desired.automation.replacements.buckets = Some(BucketLimits { storage, log, stateless });
+}
+
+#[test]
+fn a_full_storage_bucket_never_delays_log_or_stateless() {
+    let mut cluster = without(&["storage-8", "storage-9", "log-4", "stateless-5"]);
+    enabled(&mut cluster, 1, 1, 1);
+    cluster.pass(TWO_HOURS);
+    let decision = cluster.round(5);
+    assert_eq!(cluster.marked(), ["log-4", "stateless-5", "storage-8"]);
+    let hold = decision.holds.iter().find(|hold| hold.reason.0 == "ReplacementsInFlight").unwrap();
+    assert_eq!((hold.about.as_str(), hold.released_by.as_str()), ("storage-9", "storage-8 being excluded"));
+    let shown: Vec<_> = decision.status.buckets.iter().map(|shown| (shown.bucket.as_str(), shown.used, shown.limit)).collect();
+    assert_eq!(shown, [("storage", 1, 1), ("log", 1, 1), ("stateless", 1, 1)]);
+}
+
+#[test]
+fn turned_off_there_is_one_counter_for_all() {
+    let mut cluster = without(&["storage-8", "log-4", "stateless-5"]);
+    cluster.pass(TWO_HOURS);
+    let decision = cluster.round(5);
+    assert_eq!(cluster.marked().len(), 1, "all failed at the same time, so one of them, the first by name");
+    assert_eq!(codes(&decision).iter().filter(|code| **code == "ReplacementsInFlight").count(), 2);
+}
+
+#[test]
+fn zero_stops_all_whatever_the_buckets_say() {
+    let mut cluster = without(&["storage-8", "log-4", "stateless-5"]);
+    enabled(&mut cluster, 5, 5, 5);
+    cluster.desired.automation.replacements.at_once = 0;
+    cluster.pass(TWO_HOURS);
+    let decision = cluster.round(5);
+    assert_eq!(cluster.marked(), [""; 0]);
+    assert_eq!(codes(&decision).iter().filter(|code| **code == "ReplacementsStopped").count(), 3);
+}
+
+#[test]
+fn what_a_user_asked_for_counts_as_in_flight_and_is_not_held_itself() {
+    let mut cluster = without(&["storage-8"]);
+    cluster.desired.remove = ["storage-9", "storage-10"].map(str::to_owned).into();
+    cluster.pass(TWO_HOURS);
+    let decision = cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-10", "storage-9"]);
+    assert!(codes(&decision).contains(&"ReplacementsInFlight"));
+}
+
+#[test]
+fn what_is_excluded_makes_room_again() {
+    let mut cluster = without(&["stateless-5", "stateless-6"]);
+    cluster.pass(TWO_HOURS);
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["stateless-5"]);
+    let goes = |decision: &ClusterDecision| decision.status.groups[&group_id("stateless-6")].removal.is_some();
+    let decision = cluster.until(goes);
+    assert!(decision.status.groups.get(&group_id("stateless-5")).is_none_or(crate::ProcessGroup::may_go));
+}
+
+#[test]
+fn fault_domains_are_counted_besides() {
+    let mut cluster = without(&["storage-9", "log-4", "stateless-6"]);
+    enabled(&mut cluster, 1, 1, 1);
+    cluster.desired.automation.replacements.by_fault_domain = true;
+    let zone = cluster.group("storage-9").fault_domain.clone();
+    assert_eq!(cluster.group("log-4").fault_domain, zone);
+    assert_ne!(cluster.group("stateless-6").fault_domain, zone);
+    cluster.pass(TWO_HOURS);
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["log-4", "storage-9"], "both are in one zone; the third is in another");
+}

@@ -1,0 +1,99 @@
+//! Coordinators are lost, or should be others.
+
+use super::cluster::{Cluster, codes, told};
+use crate::ProcessClass::{Log, Storage};
+
+fn changes(done: &[String]) -> Vec<&str> {
+    done.iter().map(String::as_str).filter(|step| step.starts_with("coordinators")).collect()
+}
+
+#[test]
+fn a_dead_coordinator_gets_time_to_come_back_before_another_takes_its_place() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("log-1");
+    let done = cluster.rounds(20);
+    assert!(changes(&done).is_empty(), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"CoordinatorsHeld"));
+    let done = cluster.rounds(20);
+    assert_eq!(changes(&done), ["coordinators sample-log-2, sample-log-3, sample-log-4"], "those that are good stay");
+}
+
+#[test]
+fn a_coordinator_that_comes_back_costs_nothing() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("log-1");
+    cluster.rounds(10);
+    cluster.dead.clear();
+    assert!(changes(&cluster.rounds(60)).is_empty());
+}
+
+#[test]
+fn without_a_majority_nothing_is_changed_and_the_reason_is_loud() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("log-1");
+    cluster.kill("log-2");
+    let done = cluster.rounds(2000);
+    assert!(changes(&done).is_empty() && !done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    let decision = cluster.decided();
+    let hold = decision.holds.iter().find(|hold| hold.reason.0 == "CoordinatorsLost").unwrap();
+    assert_eq!((hold.measured.as_deref(), hold.threshold.as_deref()), (Some("1 of 3 answer"), Some("at least 2")));
+    assert!(cluster.marked().is_empty(), "silence is no evidence that something is gone");
+}
+
+#[test]
+fn a_coordinator_that_is_to_go_is_followed_by_another_first() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("log-1".to_owned());
+    let done = cluster.rounds(100);
+    let at = |what: &str| done.iter().position(|step| step.starts_with(what)).unwrap_or_else(|| panic!("{what}: {done:?}"));
+    assert!(at("create pod sample-log-12") < at("coordinators"));
+    assert!(at("coordinators") < at("exclude locality_instance_id:log-1"));
+    assert!(at("exclude") < at("delete pod sample-log-1"));
+    assert_eq!(changes(&done).len(), 1);
+}
+
+#[test]
+fn too_few_zones_for_coordinators_are_said() {
+    let mut cluster = Cluster::at_rest(&[(Storage, 3)]);
+    cluster.kill("storage-1");
+    cluster.pass(300);
+    cluster.rounds(3);
+    cluster.pass(300);
+    let decision = cluster.round(5);
+    assert!(codes(&decision).contains(&"NotEnoughCoordinators"), "{:?}", decision.holds);
+    assert!(changes(&told(&decision)).is_empty());
+}
+
+#[test]
+fn one_that_answers_the_database_but_not_as_a_coordinator_is_not_chosen_again() {
+    let mut cluster = Cluster::usual();
+    cluster.spoil(|report| {
+        report.coordinators.iter_mut().filter(|one| one.address.contains("log-1.")).for_each(|one| one.reachable = false);
+    });
+    let done = cluster.rounds(100);
+    assert_eq!(
+        changes(&done).first(),
+        Some(&"coordinators sample-log-2, sample-log-3, sample-log-4"),
+        "{:?}",
+        cluster.decided().holds
+    );
+}
+
+#[test]
+fn coordinators_in_one_zone_move_apart() {
+    let mut cluster = Cluster::usual();
+    let zone = cluster.database.servers[&super::cluster::group_id("log-2")].zone.clone();
+    cluster.database.servers.get_mut(&super::cluster::group_id("log-1")).unwrap().zone = zone;
+    let done = cluster.rounds(3);
+    assert_eq!(changes(&done).len(), 1, "{done:?}");
+}
+
+#[test]
+fn a_change_keeps_its_distance_to_the_last_recovery() {
+    let mut cluster = Cluster::at_rest(&[(Storage, 4), (Log, 4)]);
+    cluster.desired.remove.insert("log-1".to_owned());
+    cluster.database.recover(cluster.now);
+    let done = cluster.rounds(50);
+    assert!(changes(&done).is_empty(), "{done:?}");
+    assert_eq!(changes(&cluster.rounds(20)).len(), 1);
+}

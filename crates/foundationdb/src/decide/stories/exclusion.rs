@@ -1,0 +1,105 @@
+//! Data moves away from process groups that are to go.
+
+use super::cluster::{Cluster, codes, told};
+use crate::ProcessClass::{Log, Storage};
+
+fn exclusions(done: &[String]) -> Vec<&str> {
+    done.iter().map(String::as_str).filter(|step| step.starts_with("exclude")).collect()
+}
+
+#[test]
+fn a_process_is_excluded_once_its_successor_serves() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    let decision = cluster.round(5);
+    assert!(told(&decision).contains(&"create pod sample-storage-12".to_owned()));
+    assert!(codes(&decision).contains(&"NoHeadroom"));
+    assert_eq!(exclusions(&cluster.rounds(3)), ["exclude locality_instance_id:storage-8"]);
+}
+
+#[test]
+fn a_dead_one_is_excluded_although_nobody_took_its_place() {
+    let mut cluster = Cluster::usual();
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.kill("storage-8");
+    cluster.rounds(3);
+    cluster.desired.remove.insert("storage-8".to_owned());
+    assert_eq!(exclusions(&cluster.rounds(2)).first(), Some(&"exclude locality_instance_id:storage-8"));
+}
+
+#[test]
+fn the_transaction_system_is_excluded_together() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["log-4", "stateless-5", "storage-8"].map(str::to_owned).into();
+    cluster.unplaceable.insert("log-12".to_owned());
+    let done = cluster.rounds(10);
+    assert_eq!(exclusions(&done), ["exclude locality_instance_id:storage-8"], "storage goes by itself");
+    assert!(codes(&cluster.decided()).contains(&"ExcludedTogether"));
+    cluster.kube.pods.remove("sample-log-12");
+    cluster.unplaceable.clear();
+    let done = cluster.rounds(10);
+    assert_eq!(exclusions(&done), ["exclude locality_instance_id:log-4, locality_instance_id:stateless-5"]);
+}
+
+#[test]
+fn an_exclusion_that_costs_a_recovery_keeps_its_distance_and_one_of_storage_does_not() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["log-4", "storage-8"].map(str::to_owned).into();
+    cluster.database.recover(cluster.now);
+    let done = cluster.rounds(10);
+    assert_eq!(exclusions(&done), ["exclude locality_instance_id:storage-8"]);
+    assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
+    assert_eq!(exclusions(&cluster.rounds(20)), ["exclude locality_instance_id:log-4"]);
+}
+
+#[test]
+fn copies_need_zones_not_processes() {
+    let mut cluster = Cluster::new(&[(Storage, 4), (Log, 4)]);
+    cluster.nodes.truncate(3);
+    let mut cluster = cluster.settled();
+    // Everything of storage class is on two nodes by now.
+    for id in ["storage-5", "storage-6", "storage-7", "storage-8"] {
+        let zone = if id == "storage-5" { "node-1" } else { "node-2" };
+        cluster.database.servers.get_mut(&super::cluster::group_id(id)).unwrap().zone = zone.to_owned();
+    }
+    cluster.desired.counts.insert(Storage, 3);
+    cluster.kube.recorded.groups.get_mut(&super::cluster::group_id("storage-5")).unwrap().removal = Some(cluster.now);
+    let done = cluster.rounds(10);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+    assert_eq!(codes(&cluster.decided()).iter().filter(|code| **code == "TooFewZones").count(), 1);
+}
+
+#[test]
+fn a_report_that_is_not_whole_excludes_nobody() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.round(5);
+    cluster.complains_of("unreadable_configuration");
+    assert!(exclusions(&cluster.rounds(10)).is_empty());
+    assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
+    cluster.unspoil();
+    assert_eq!(exclusions(&cluster.rounds(3)).len(), 1);
+}
+
+#[test]
+fn without_localities_every_address_is_excluded() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    cluster.desired.remove.insert("storage-8".to_owned());
+    let address = cluster.pod("storage-8").addresses[0].clone();
+    let done = cluster.rounds(40);
+    assert_eq!(exclusions(&done), [format!("exclude {address}")]);
+    assert!(done.contains(&format!("include {address}")), "{done:?}");
+}
+
+#[test]
+fn one_that_never_had_an_address_needs_no_exclusion_by_address() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.rounds(3);
+    cluster.desired.remove.insert("storage-12".to_owned());
+    let done = cluster.rounds(10);
+    assert!(done.contains(&"delete pod sample-storage-12".to_owned()), "{done:?} {:?}", cluster.decided().holds);
+}

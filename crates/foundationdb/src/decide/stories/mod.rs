@@ -1,0 +1,24 @@
+//! Stories: given a cluster like this, when this happens, then this is decided. One file for each concern.
+
+mod birth;
+mod bounce;
+mod buckets;
+mod cluster;
+mod configuration;
+mod coordinators;
+mod database;
+mod exclusion;
+mod failures;
+mod gates;
+mod growth;
+mod health;
+mod invariants;
+mod left_alone;
+mod lock;
+mod objects;
+mod properties;
+mod reasons;
+mod removal;
+mod revival;
+mod traps;
+mod updates;

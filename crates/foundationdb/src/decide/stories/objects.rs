@@ -1,0 +1,132 @@
+//! Pods, volumes, services, the ConfigMap and the disruption budget.
+
+use jiff::SignedDuration;
+
+use super::cluster::{Cluster, codes, told};
+use crate::ProcessClass::Storage;
+use crate::{ClassTemplate, PodPhase};
+
+#[test]
+fn a_deleted_pod_is_made_again_with_its_volume() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.pods.remove("sample-storage-8");
+    cluster.kill("storage-8");
+    assert_eq!(told(&cluster.decided()), ["create pod sample-storage-8", "keep 11 pods"]);
+}
+
+#[test]
+fn a_pod_that_ended_is_cleared_away_by_its_uid_and_written_down_first() {
+    let mut cluster = Cluster::usual();
+    cluster.pod("storage-8").phase = PodPhase::Failed;
+    let decision = cluster.round(5);
+    assert!(told(&decision).contains(&"delete pod sample-storage-8".to_owned()));
+    assert!(decision.status.journal.0.contains_key("sample-storage-8"));
+    assert!(cluster.round(5).status.journal.0.is_empty(), "once it is gone the entry is too");
+}
+
+#[test]
+fn a_pod_that_ends_as_soon_as_it_begins_is_not_made_again_without_a_pause() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.pods.remove("sample-storage-8");
+    cluster.rounds(1);
+    cluster.pod("storage-8").phase = PodPhase::Failed;
+    let created = cluster.pod("storage-8").created;
+    let decision = cluster.decided();
+    assert!(!told(&decision).contains(&"delete pod sample-storage-8".to_owned()));
+    assert!(decision.wake.0.unwrap() <= created + SignedDuration::from_secs(30));
+}
+
+#[test]
+fn what_is_being_deleted_is_waited_for() {
+    let mut cluster = Cluster::usual();
+    cluster.pod("storage-8").deleted_since = Some(cluster.now);
+    cluster.kube.claims.get_mut("sample-storage-9-data").unwrap().deleted_since = Some(cluster.now);
+    let decision = cluster.decided();
+    assert!(told(&decision).iter().all(|step| step.starts_with("keep")), "{:?}", told(&decision));
+    assert!(codes(&decision).contains(&"PodTerminating") && codes(&decision).contains(&"ClaimTerminating"));
+}
+
+#[test]
+fn somebody_elses_pod_and_config_map_are_not_touched() {
+    let mut cluster = Cluster::usual();
+    cluster.pod("storage-8").owner = Some("somebody else".to_owned());
+    cluster.pod("storage-8").phase = PodPhase::Failed;
+    cluster.desired.log_group = "another".to_owned();
+    cluster.desired.automation.deletion = crate::AtOnce::Nothing;
+    cluster.desired.automation.pod_update = crate::PodUpdate::Delete;
+    cluster.kube.config_map.as_mut().unwrap().owner = None;
+    let decision = cluster.decided();
+    assert!(told(&decision).iter().all(|step| step.starts_with("keep")), "{:?}", told(&decision));
+    assert!(codes(&decision).contains(&"PodNotOurs") && codes(&decision).contains(&"ConfigMapNotOurs"));
+}
+
+#[test]
+fn what_others_added_to_the_config_map_stays() {
+    let mut cluster = Cluster::usual();
+    let map = cluster.kube.config_map.as_mut().unwrap();
+    map.data.insert("theirs".to_owned(), "kept".to_owned());
+    map.data.insert("cluster-file".to_owned(), "somebody wrote this".to_owned());
+    assert_eq!(told(&cluster.round(5)), ["write the ConfigMap"]);
+    let data = &cluster.kube.config_map.as_ref().unwrap().data;
+    assert_eq!((data["theirs"].as_str(), &data["cluster-file"]), ("kept", &cluster.database.connection()));
+}
+
+fn with_volumes_of(cluster: &mut Cluster, size: &str) {
+    let claim = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
+    let claim = Some(serde_json::from_value(claim).unwrap());
+    cluster.desired.templates.insert(Storage, ClassTemplate { claim, ..ClassTemplate::default() });
+}
+
+#[test]
+fn volumes_grow_in_place_or_are_replaced_and_never_shrink() {
+    let mut cluster = Cluster::usual();
+    with_volumes_of(&mut cluster, "256G");
+    let done = told(&cluster.decided());
+    assert_eq!(done.iter().filter(|step| step.ends_with("to 256G")).count(), 4, "{done:?}");
+    cluster.kube.claims.values_mut().for_each(|claim| claim.may_grow = None);
+    assert!(codes(&cluster.decided()).contains(&"StorageClassUnknown"));
+    cluster.kube.claims.values_mut().for_each(|claim| claim.may_grow = Some(false));
+    cluster.round(5);
+    assert_eq!(cluster.marked().len(), 4);
+    let mut cluster = Cluster::usual();
+    with_volumes_of(&mut cluster, "64G");
+    let decision = cluster.decided();
+    assert_eq!((told(&decision), codes(&decision)), (vec![], vec!["VolumeCantShrink"; 4]));
+}
+
+#[test]
+fn volumes_outlive_the_object_unless_somebody_said_otherwise() {
+    let mut cluster = Cluster::usual();
+    assert!(cluster.kube.claims.values().all(|claim| !claim.owned));
+    cluster.desired.delete_volumes = true;
+    cluster.round(5);
+    assert!(cluster.kube.claims.values().all(|claim| claim.owned));
+    cluster.desired.delete_volumes = false;
+    cluster.round(5);
+    assert!(cluster.kube.claims.values().all(|claim| !claim.owned));
+}
+
+#[test]
+fn a_pod_waits_for_the_address_of_its_service() {
+    let mut cluster = Cluster::new(&[(Storage, 3)]);
+    cluster.desired.routing.service_per_pod = true;
+    let decision = cluster.round(5);
+    assert!(!told(&decision).iter().any(|step| step.starts_with("create pod")));
+    assert!(codes(&decision).contains(&"ServiceWithoutAddress"));
+    let done = told(&cluster.round(5));
+    assert!(done.contains(&"create pod sample-storage-1".to_owned()), "{done:?}");
+}
+
+#[test]
+fn others_may_evict_as_many_pods_as_the_database_can_do_without() {
+    let mut cluster = Cluster::usual();
+    let kept = |cluster: &Cluster| cluster.kube.disruption_budget.as_ref().unwrap().min_available;
+    assert_eq!(kept(&cluster), Some(10));
+    cluster.kill("storage-8");
+    cluster.pass(10);
+    cluster.rounds(2);
+    assert_eq!(kept(&cluster), Some(11));
+    cluster.dead.clear();
+    cluster.rounds(30);
+    assert_eq!(kept(&cluster), Some(10));
+}

@@ -1,0 +1,111 @@
+//! Process groups go when nothing is left on them.
+
+use jiff::SignedDuration;
+
+use super::cluster::{Cluster, codes, group_id, told};
+use crate::AtOnce;
+
+/// A cluster from which a storage process group is to go; its data takes ten minutes.
+fn one_goes() -> Cluster {
+    let mut cluster = Cluster::usual();
+    cluster.database.drains_in = SignedDuration::from_mins(10);
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster
+}
+
+#[test]
+fn pod_and_volume_go_when_the_database_says_so_then_its_place_is_free_and_it_is_forgotten() {
+    let mut cluster = one_goes();
+    let done = cluster.rounds(100);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"ExclusionInProgress"));
+    let done = cluster.rounds(60);
+    let order: Vec<_> = done.iter().filter(|step| step.starts_with("delete") || step.starts_with("include")).collect();
+    assert_eq!(
+        order,
+        ["delete pod sample-storage-8", "delete claim sample-storage-8-data", "include locality_instance_id:storage-8"]
+    );
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
+    assert!(cluster.database.excluded.is_empty());
+}
+
+#[test]
+fn one_that_is_being_drained_stays_while_the_database_is_silent() {
+    let mut cluster = one_goes();
+    cluster.rounds(10);
+    cluster.silent_since = Some(cluster.now);
+    cluster.pass(3600);
+    assert_eq!(told(&cluster.decided()), ["keep 12 pods"], "and nobody else may evict any");
+}
+
+#[test]
+fn a_marked_pod_that_is_being_deleted_by_somebody_else_keeps_its_volume_while_nobody_knows() {
+    let mut cluster = one_goes();
+    cluster.until(|decision| decision.status.groups[&group_id("storage-8")].exclusion.is_some());
+    let mut cluster = {
+        cluster.desired.buggify.block_removal.insert("storage-8".to_owned());
+        cluster
+    };
+    cluster.kube.pods.entry("sample-storage-8".to_owned()).and_modify(|pod| pod.deleted_since = Some(cluster.now));
+    let claims = cluster.kube.claims.len();
+    cluster.silent_since = Some(cluster.now);
+    cluster.rounds(5);
+    assert_eq!(cluster.kube.claims.len(), claims);
+}
+
+#[test]
+fn one_that_vanished_is_not_empty_before_the_database_can_know() {
+    let mut cluster = one_goes();
+    cluster.rounds(10);
+    cluster.kill("storage-8");
+    let done = cluster.rounds(17);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(cluster.rounds(10).contains(&"delete claim sample-storage-8-data".to_owned()));
+}
+
+#[test]
+fn isolated_and_blocked_ones_stay() {
+    let mut cluster = one_goes();
+    cluster.pod("storage-8").isolated = true;
+    let done = cluster.rounds(200);
+    assert!(!done.iter().any(|step| step.starts_with("delete")));
+    assert!(codes(&cluster.decided()).contains(&"RemovalHeld"));
+    cluster.pod("storage-8").isolated = false;
+    cluster.desired.buggify.block_removal.insert("storage-8".to_owned());
+    assert!(!cluster.rounds(20).iter().any(|step| step.starts_with("delete")));
+    cluster.desired.buggify.block_removal.clear();
+    assert!(cluster.rounds(20).contains(&"delete pod sample-storage-8".to_owned()));
+}
+
+#[test]
+fn one_zone_is_removed_and_then_a_pause() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["storage-8", "log-4", "storage-11"].map(str::to_owned).into();
+    let first = cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("delete pod")));
+    assert_eq!(told(&first).iter().filter(|step| step.starts_with("delete pod")).count(), 1);
+    // The volume takes its time.
+    cluster.desired.automation.between_removals = SignedDuration::from_mins(5);
+    let done = cluster.rounds(300);
+    assert_eq!(done.iter().filter(|step| step.starts_with("delete pod")).count(), 2, "{done:?}");
+}
+
+#[test]
+fn nothing_is_removed_where_that_was_asked_for() {
+    let mut cluster = one_goes();
+    cluster.desired.automation.removal = AtOnce::Nothing;
+    let done = cluster.rounds(200);
+    assert!(!done.iter().any(|step| step.starts_with("delete")));
+    assert!(codes(&cluster.decided()).contains(&"RemovalHeld"));
+}
+
+#[test]
+fn without_exclusion_it_goes_at_once_but_never_as_a_coordinator() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion = ["storage-8", "log-1"].map(str::to_owned).into();
+    let mut done = told(&cluster.round(5));
+    assert!(done.contains(&"delete pod sample-storage-8".to_owned()), "{done:?}");
+    assert!(!done.contains(&"delete pod sample-log-1".to_owned()));
+    done.extend(cluster.rounds(200));
+    let at = |what: &str| done.iter().position(|step| step.starts_with(what)).unwrap();
+    assert!(at("coordinators") < at("delete pod sample-log-1"));
+}

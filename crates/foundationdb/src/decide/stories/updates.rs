@@ -1,0 +1,123 @@
+//! Pods are asked to be others.
+
+use std::collections::BTreeSet;
+
+use super::cluster::{Cluster, codes, group_id, told};
+use crate::{AtOnce, PodPhase, PodUpdate};
+
+fn another_image() -> Cluster {
+    let mut cluster = Cluster::usual();
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    cluster
+}
+
+fn deleted(done: &[String]) -> Vec<&str> {
+    done.iter().filter_map(|step| step.strip_prefix("delete pod ")).collect()
+}
+
+#[test]
+fn pods_are_made_again_zone_by_zone_each_when_everything_is_whole() {
+    let mut cluster = another_image();
+    let mut zones_begun = BTreeSet::new();
+    for _ in 0..200 {
+        let nodes: std::collections::BTreeMap<_, _> =
+            cluster.kube.pods.iter().map(|(name, pod)| (name.clone(), pod.node.clone())).collect();
+        cluster.pass(5);
+        let young = |server: &super::database::Server| cluster.now.duration_since(server.started).as_secs() < 5;
+        let whole = cluster.database.servers.len() == 11 && !cluster.database.servers.values().any(young);
+        let done = told(&cluster.round(0));
+        let zones: BTreeSet<_> = deleted(&done).into_iter().map(|pod| nodes[pod].clone()).collect();
+        assert!(zones.len() <= 1 && (zones.is_empty() || whole), "{zones:?}");
+        zones_begun.extend(zones);
+    }
+    assert!(zones_begun.len() >= 4);
+    assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
+}
+
+#[test]
+fn a_zone_that_was_just_taken_down_is_whole_before_the_next_one_goes() {
+    let mut cluster = another_image();
+    let first = told(&cluster.round(5));
+    assert_eq!(deleted(&first).len(), 3);
+    // Its pods are gone, its processes are still listed, and the data still looks perfect.
+    let second = told(&cluster.round(1));
+    assert!(deleted(&second).is_empty(), "{second:?}");
+    assert_eq!(second.iter().filter(|step| step.starts_with("create pod")).count(), 3);
+    let third = told(&cluster.round(1));
+    assert!(deleted(&third).is_empty(), "{third:?}");
+}
+
+#[test]
+fn no_zone_goes_while_a_copy_is_lost_however_healthy_the_data_looks() {
+    let mut cluster = another_image();
+    cluster.desired.automation.deletion = AtOnce::Nothing;
+    cluster.kill("storage-8");
+    cluster.rounds(3);
+    cluster.desired.automation.deletion = AtOnce::Zone;
+    let decision = cluster.round(5);
+    assert!(deleted(&told(&decision)).is_empty());
+    assert!(codes(&decision).contains(&"PodUpdateHeld"));
+}
+
+#[test]
+fn another_zone_that_is_down_already_is_enough() {
+    let mut cluster = another_image();
+    cluster.desired.automation.deletion = AtOnce::Nothing;
+    cluster.kill("stateless-5");
+    cluster.rounds(3);
+    cluster.desired.automation.deletion = AtOnce::Zone;
+    let zone = cluster.group("stateless-5").fault_domain.clone();
+    let decision = cluster.decided();
+    let others = deleted(&told(&decision)).iter().any(|pod| cluster.kube.pods[*pod].node != zone);
+    assert!(!others, "{:?}", told(&decision));
+}
+
+#[test]
+fn how_much_at_once_is_for_the_user_to_say() {
+    for (mode, count) in [(AtOnce::All, 11), (AtOnce::Zone, 3), (AtOnce::ProcessGroup, 1), (AtOnce::Nothing, 0)] {
+        let mut cluster = another_image();
+        cluster.desired.automation.deletion = mode;
+        assert_eq!(deleted(&told(&cluster.decided())).len(), count, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_bad_template_does_not_stand_in_the_way_of_its_correction() {
+    let mut cluster = another_image();
+    // The pods of one zone were made with an image that does not start.
+    for id in ["storage-8", "log-1"] {
+        cluster.pod(id).ready = false;
+        cluster.kill(id);
+    }
+    cluster.rounds(3);
+    assert!(deleted(&cluster.rounds(3)).len() <= 2);
+    assert!(cluster.pod("storage-8").ready && cluster.pod("log-1").ready, "they were made again at once");
+}
+
+#[test]
+fn the_transaction_system_is_replaced_instead_where_that_costs_less() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    cluster.round(5);
+    assert_eq!(cluster.marked().len(), 7, "logs and stateless ones");
+    assert!(!cluster.marked().iter().any(|id| id.starts_with("storage")));
+    cluster.rounds(400);
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("log-1")));
+    assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
+}
+
+#[test]
+fn a_newer_operator_that_renders_otherwise_restarts_nobody() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.pods.values_mut().for_each(|pod| pod.rendering = Some("of an older version".to_owned()));
+    assert!(told(&cluster.decided()).is_empty());
+}
+
+#[test]
+fn a_pod_that_is_not_ready_is_said() {
+    let mut cluster = Cluster::usual();
+    cluster.pod("stateless-5").ready = false;
+    cluster.pod("stateless-6").phase = PodPhase::Unknown;
+    assert!(codes(&cluster.decided()).contains(&"PodNotReady"));
+}

@@ -1,0 +1,101 @@
+//! Pods that were asked to be others are made again, zone by zone, each zone only when everything else is whole.
+
+use std::collections::BTreeMap;
+
+use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
+
+use super::{Draft, TakesAway, is_ours, lock, misconfigured};
+use crate::{AtOnce, GroupCondition, ProcessGroupId, objects, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let outdated: Vec<ProcessGroupId> = draft
+        .status
+        .groups
+        .iter()
+        .filter(|(_, group)| group.removal.is_none() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
+        .map(|(id, _)| id.clone())
+        .collect();
+    let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
+    // Those that are to be replaced wait for that.
+    let (strategy, buggify) = (draft.seen.desired.automation.pod_update, &draft.seen.desired.buggify);
+    serving.retain(|id| buggify.concerns(id) || !misconfigured::replaces_pods(strategy, draft.status.groups[id].class));
+    // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
+    for id in idle {
+        delete(draft, &id, true, Guard::epoch(draft.seen.epoch));
+    }
+    if !serving.is_empty() {
+        roll(draft, &serving);
+    }
+}
+
+/// Whether the database counts on this group's pod.
+fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    let group = &draft.status.groups[id];
+    let down = [GroupCondition::PodFailing, GroupCondition::PodPending];
+    let stands = down.iter().any(|condition| group.conditions.contains_key(condition));
+    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(crate::DatabaseReport::is_whole)
+}
+
+fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
+    let mode = draft.seen.desired.automation.deletion;
+    let mut zones: BTreeMap<String, Vec<&ProcessGroupId>> = BTreeMap::new();
+    for id in serving {
+        zones.entry(draft.zone_of(id)).or_default().push(id);
+    }
+    // The zone that has begun goes on; then the one with most to do.
+    let first =
+        |(zone, ids): &(&String, &Vec<_>)| (draft.budget.is_disrupted(zone), ids.len(), std::cmp::Reverse((*zone).clone()));
+    let Some((zone, ids)) = zones.iter().max_by_key(first) else { return };
+    let what = format!("{} of {} zones", zones.len(), draft.zones());
+    if let Some(obstacle) = obstacle(draft, mode) {
+        let sentence = format!("pods in {what} are to be made again; zone {zone} is next, but {}", obstacle.0);
+        draft.holds.push(Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, obstacle.1));
+        return;
+    }
+    let chosen: Vec<ProcessGroupId> = match mode {
+        AtOnce::All => serving.to_vec(),
+        AtOnce::Zone => ids.iter().map(|id| (*id).clone()).collect(),
+        AtOnce::ProcessGroup => ids.iter().take(1).map(|id| (*id).clone()).collect(),
+        AtOnce::Nothing => return,
+    };
+    let Some(guard) = lock::guard(draft, zone) else { return };
+    let names: Vec<&str> = chosen.iter().map(|id| id.0.as_str()).collect();
+    draft.notice(Severity::Normal, "UpdatingPods", format!("making the pods of {} again", names.join(", ")));
+    for id in &chosen {
+        delete(draft, id, mode == AtOnce::All, guard.clone());
+    }
+}
+
+/// What stands in the way, and what would clear it.
+fn obstacle(draft: &Draft<'_>, mode: AtOnce) -> Option<(String, String)> {
+    if mode == AtOnce::Nothing {
+        return Some(("deletionMode is None".to_owned(), "another automationOptions.deletionMode".to_owned()));
+    }
+    if mode == AtOnce::All {
+        return None;
+    }
+    let missing = draft.not_whole().filter(|_| Gate::WholeBeforeDisruption.stands())?;
+    Some((missing, "everything being whole again".to_owned()))
+}
+
+fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard) {
+    let class = draft.status.groups[id].class;
+    let name = objects::pod_name(&draft.seen.desired, class, id);
+    let Some(pod) = draft.seen.kube.pods.get(&name) else { return };
+    if pod.deleted_since.is_some() || !is_ours(&draft.seen.desired, pod) {
+        return;
+    }
+    let zone = draft.zone_of(id);
+    let permit = if freely {
+        draft.budget.clear_away(&name)
+    } else {
+        match draft.budget.disrupt(&name, &zone) {
+            Ok(permit) => permit,
+            Err(hold) => return draft.holds.push(*hold),
+        }
+    };
+    let entry = JournalEntry { what: "made again".to_owned(), uid: pod.uid.clone(), zone, since: draft.seen.now };
+    draft.status.journal.begin(&name, entry);
+    let guard = guard.and_object(&pod.uid, &pod.resource_version);
+    draft.steps.push(Step::takes_away(TakesAway::Pod(name), permit, guard, format!("the pod of {id} is asked to be another")));
+}

@@ -1,0 +1,49 @@
+//! The ConfigMap that every pod mounts: the cluster file, and the monitor's document for each class.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::{config_map_name, metadata, monitor_configuration};
+use crate::monitor::MonitorConfiguration;
+use crate::{Desired, ProcessClass};
+
+/// Under which key the connection string is.
+pub const CLUSTER_FILE: &str = "cluster-file";
+pub(super) const CA_FILE: &str = "ca-file";
+const RUNNING_VERSION: &str = "running-version";
+
+/// The ConfigMap. `classes` are those that still have process groups: their pods mount their document even if no more are asked for.
+pub fn config_map(desired: &Desired, connection: Option<&str>, classes: impl IntoIterator<Item = ProcessClass>) -> ConfigMap {
+    let theirs = desired.config_map.clone().unwrap_or_default();
+    let mut metadata = metadata::cluster_metadata(desired, config_map_name(desired), Some(&theirs.metadata));
+    metadata.owner_references = Some(vec![metadata::owner(desired)]);
+
+    let mut data = theirs.data.unwrap_or_default();
+    data.insert(CLUSTER_FILE.to_owned(), connection.unwrap_or_default().to_owned());
+    data.insert(RUNNING_VERSION.to_owned(), desired.version.to_string());
+    if !desired.trusted_cas.is_empty() {
+        data.insert(CA_FILE.to_owned(), desired.trusted_cas.join("\n"));
+    }
+    let asked = desired.counts.iter().filter(|(_, count)| **count > 0).map(|(class, _)| *class);
+    let classes: BTreeSet<ProcessClass> = asked.chain(classes).collect();
+    for class in classes {
+        data.insert(monitor_key(class), monitor_text(&monitor_configuration(desired, class, connection)));
+    }
+    ConfigMap { metadata, data: Some(data), binary_data: theirs.binary_data, immutable: None }
+}
+
+/// The monitor's document as it is written into the ConfigMap; the monitor repeats exactly these bytes when it follows them.
+pub fn monitor_text(configuration: &MonitorConfiguration) -> String {
+    serde_json::json!(configuration).to_string()
+}
+
+/// Whether a key of the ConfigMap is ours to write.
+pub fn is_our_key(key: &str) -> bool {
+    [CLUSTER_FILE, RUNNING_VERSION, CA_FILE].contains(&key) || key.starts_with("fdbmonitor-conf-")
+}
+
+/// Under which key the monitor's document of a class is.
+pub(super) fn monitor_key(class: ProcessClass) -> String {
+    format!("fdbmonitor-conf-{class}-json")
+}

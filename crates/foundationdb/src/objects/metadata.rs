@@ -1,0 +1,72 @@
+//! Labels, owners and the metadata of a template.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::labels;
+use crate::{Desired, ProcessClass, ProcessGroupId};
+
+/// What makes an object go with the cluster.
+pub fn owner(desired: &Desired) -> OwnerReference {
+    OwnerReference {
+        api_version: "apps.foundationdb.org/v1beta2".to_owned(),
+        kind: "FoundationDBCluster".to_owned(),
+        name: desired.name.clone(),
+        uid: desired.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }
+}
+
+/// The metadata of an object of the whole cluster; what a template says is kept where it is not ours to say.
+pub(super) fn cluster_metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>) -> ObjectMeta {
+    metadata(desired, name, template, desired.labels.matching.clone())
+}
+
+/// The metadata of an object of one process group.
+pub(super) fn group_metadata(
+    desired: &Desired,
+    name: String,
+    template: Option<&ObjectMeta>,
+    class: ProcessClass,
+    group: &ProcessGroupId,
+) -> ObjectMeta {
+    let mut ours = desired.labels.matching.clone();
+    ours.extend(desired.labels.class.iter().map(|key| (key.clone(), class.name().to_owned())));
+    ours.extend(desired.labels.group.iter().map(|key| (key.clone(), group.to_string())));
+    metadata(desired, name, template, ours)
+}
+
+fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours: BTreeMap<String, String>) -> ObjectMeta {
+    let template = template.cloned().unwrap_or_default();
+    let mut labels = template.labels.unwrap_or_default();
+    labels.extend(ours);
+    labels.extend(desired.labels.resource.clone());
+    ObjectMeta {
+        name: Some(name),
+        namespace: Some(desired.namespace.clone()),
+        labels: Some(labels),
+        annotations: template.annotations,
+        finalizers: template.finalizers,
+        ..ObjectMeta::default()
+    }
+}
+
+/// What selects the pods of a class.
+pub(super) fn class_selector(desired: &Desired, class: ProcessClass) -> BTreeMap<String, String> {
+    let key = desired.labels.class.first().map_or(labels::CLASS, String::as_str);
+    selector(desired, key, class.name())
+}
+
+/// What selects the pod of a process group.
+pub(super) fn group_selector(desired: &Desired, group: &ProcessGroupId) -> BTreeMap<String, String> {
+    let key = desired.labels.group.first().map_or(labels::GROUP, String::as_str);
+    selector(desired, key, &group.0)
+}
+
+fn selector(desired: &Desired, key: &str, value: &str) -> BTreeMap<String, String> {
+    let mut selector = desired.labels.matching.clone();
+    selector.insert(key.to_owned(), value.to_owned());
+    selector
+}

@@ -1,0 +1,39 @@
+//! Where pods go: those of a class apart from each other, and none of those that shall find no place.
+
+use k8s_openapi::api::core::v1::{
+    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::metadata;
+use crate::{Desired, ProcessClass, ProcessGroupId, Zone};
+
+/// The node label that tells hosts apart.
+pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
+/// No node has this label, unless somebody wants a pod that is kept from all nodes to run after all.
+const NO_SCHEDULE_ALLOWED: &str = "foundationdb.org/no-schedule-allowed";
+
+/// Keeps pods of one class in different zones as far as possible, besides what the template asks for.
+pub(super) fn keep_apart(spec: &mut PodSpec, desired: &Desired, class: ProcessClass) {
+    let Zone::Node { label, .. } = &desired.topology.zone else { return };
+    let selector = LabelSelector { match_labels: Some(metadata::class_selector(desired, class)), match_expressions: None };
+    let term = PodAffinityTerm { topology_key: label.clone(), label_selector: Some(selector), ..PodAffinityTerm::default() };
+    let apart = spec.affinity.get_or_insert_default().pod_anti_affinity.get_or_insert_default();
+    let preferred = apart.preferred_during_scheduling_ignored_during_execution.get_or_insert_default();
+    preferred.push(WeightedPodAffinityTerm { weight: 1, pod_affinity_term: term });
+}
+
+/// Lets a pod find no node, if that fault is asked for. Terms are alternatives, so it takes the place of the template's.
+pub(super) fn keep_from_nodes(spec: &mut PodSpec, desired: &Desired, group: &ProcessGroupId) {
+    if !Desired::names(&desired.buggify.no_schedule, group) {
+        return;
+    }
+    let requirement = NodeSelectorRequirement {
+        key: NO_SCHEDULE_ALLOWED.to_owned(),
+        operator: "In".to_owned(),
+        values: Some(vec!["true".to_owned()]),
+    };
+    let term = NodeSelectorTerm { match_expressions: Some(vec![requirement]), match_fields: None };
+    let nodes = spec.affinity.get_or_insert_default().node_affinity.get_or_insert_default();
+    nodes.required_during_scheduling_ignored_during_execution = Some(NodeSelector { node_selector_terms: vec![term] });
+}

@@ -1,0 +1,51 @@
+//! The pod of a process group.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+
+use super::digest::digest;
+use super::{annotations, asked_for, containers, metadata, placement, pod_name, volumes};
+use crate::{Desired, ProcessClass, ProcessGroupId};
+
+/// The pod of a process group: what its template says, completed. Where each pod has a service, its address is the public one, so the
+/// service comes first.
+pub fn pod(desired: &Desired, class: ProcessClass, group: &ProcessGroupId, service_address: Option<&str>) -> Pod {
+    let template = desired.templates.get(&class).map(|template| template.pod.clone()).unwrap_or_default();
+    let name = pod_name(desired, class, group);
+    let mut metadata = metadata::group_metadata(desired, name.clone(), template.metadata.as_ref(), class, group);
+    metadata.owner_references = Some(vec![metadata::owner(desired)]);
+    annotate(&mut metadata, desired, service_address);
+
+    let mut spec = template.spec.unwrap_or_default();
+    containers::complete(&mut spec, desired, class, group);
+    placement::keep_apart(&mut spec, desired, class);
+    volumes::add_volumes(&mut spec, desired, class, &name);
+    placement::keep_from_nodes(&mut spec, desired, group);
+    if desired.routing.headless_service {
+        spec.hostname = Some(name);
+        spec.subdomain = Some(desired.name.clone());
+    }
+    let mut pod = Pod { metadata, spec: Some(spec), status: None };
+    let digests = [
+        (annotations::RENDERING.to_owned(), digest(&json!(pod))),
+        (annotations::ASKED_FOR.to_owned(), asked_for(desired, class, group)),
+    ];
+    pod.metadata.annotations.get_or_insert_default().extend(digests);
+    pod
+}
+
+fn annotate(metadata: &mut ObjectMeta, desired: &Desired, service_address: Option<&str>) {
+    let ours = metadata.annotations.get_or_insert_default();
+    let mut put = |name: &str, value: &str| ours.insert(name.to_owned(), value.to_owned());
+    put(annotations::IMAGE_TYPE, "unified");
+    put(annotations::IP_FAMILY, &desired.routing.family.unwrap_or(0).to_string());
+    if desired.routing.service_per_pod {
+        put(annotations::PUBLIC_IP_SOURCE, "service");
+        if let Some(address) = service_address {
+            put(annotations::PUBLIC_IP, address);
+        }
+    } else {
+        put(annotations::PUBLIC_IP_SOURCE, "pod");
+    }
+}

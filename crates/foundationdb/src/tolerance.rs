@@ -1,0 +1,92 @@
+//! How much may still be lost, counted by ourselves beside the database's own word, which comes late: for more than a minute after a
+//! storage process died everything still looks perfect.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::configuration::redundancy_keys;
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode};
+
+/// So long after a process vanished the database knows what that means; before, its "healthy" is about the time before.
+pub const DATABASE_KNOWS_AFTER: SignedDuration = SignedDuration::from_secs(90);
+
+/// Copies of a redundancy mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copies {
+    /// Of the log.
+    pub log: u32,
+    /// Of the data.
+    pub storage: u32,
+}
+
+impl Copies {
+    /// What a mode keeps.
+    pub fn of(mode: RedundancyMode) -> Self {
+        let keys = redundancy_keys(mode);
+        let number = |key: &str| keys.get(key).and_then(|value| std::str::from_utf8(value).ok()?.parse().ok()).unwrap_or(1);
+        Self { log: number("log_replicas"), storage: number("storage_replicas") }
+    }
+
+    /// What a mode that the database names keeps; for one that can't be asked for, as much as is asked for.
+    pub fn named(mode: Option<&str>, asked: RedundancyMode) -> Self {
+        Self::of(mode.and_then(|mode| mode.parse().ok()).unwrap_or(asked))
+    }
+}
+
+/// Process groups whose copies are gone and not yet made again, as far as anybody can know.
+///
+/// A storage or log process that vanished without having been drained is a lost copy until the database, asked long enough after, shows
+/// everything replicated. One that never had an address never held any.
+pub fn lost<'a>(
+    groups: impl IntoIterator<Item = (&'a ProcessGroupId, &'a ProcessGroup)>,
+    report: &DatabaseReport,
+    now: Timestamp,
+) -> Vec<&'a ProcessGroupId> {
+    let healed = is_replicated(report);
+    let is_lost = |group: &ProcessGroup| {
+        let Some(since) = group.conditions.get(&GroupCondition::MissingProcesses) else { return false };
+        let held = group.exclusion.is_none() && holds_copies(group.class) && !group.addresses.is_empty();
+        held && !(healed && now.duration_since(*since) >= DATABASE_KNOWS_AFTER)
+    };
+    groups.into_iter().filter(|(_, group)| is_lost(group)).map(|(id, _)| id).collect()
+}
+
+/// Whether processes of a class hold copies of data or logs.
+pub const fn holds_copies(class: ProcessClass) -> bool {
+    matches!(class, ProcessClass::Storage | ProcessClass::Log | ProcessClass::Transaction)
+}
+
+/// Whether the database calls all data replicated.
+pub fn is_replicated(report: &DatabaseReport) -> bool {
+    let healthy = report.data.as_ref().is_some_and(|data| data.healthy == Some(true));
+    healthy && report.full_replication == Some(true)
+}
+
+/// What stands in the way of taking a whole zone down for a while, in the order in which it matters.
+pub fn missing_for_a_disruption(report: &DatabaseReport, mode: RedundancyMode, lost_zones: &BTreeSet<String>) -> Option<String> {
+    let copies =
+        Copies::named(report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref()), mode);
+    if !report.is_whole() {
+        return Some("the database's report is not whole".to_owned());
+    }
+    if !lost_zones.is_empty() {
+        let zones: Vec<&str> = lost_zones.iter().map(String::as_str).collect();
+        return Some(format!("copies in zone {} are not there", zones.join(", ")));
+    }
+    let Some(data) = &report.data else { return Some("the database does not say how its data is".to_owned()) };
+    if data.healthy != Some(true) || report.full_replication != Some(true) {
+        return Some(format!("the data is {}", if data.name.is_empty() { "not healthy" } else { &data.name }));
+    }
+    if data.min_replicas_remaining.is_none_or(|replicas| replicas < copies.storage) {
+        return Some(format!("some data has fewer than {} copies", copies.storage));
+    }
+    if report.logs.is_none_or(|log| log.fault_tolerance + 1 < log.replication_factor) {
+        return Some("some logs lack copies".to_owned());
+    }
+    let dead = report.coordinators.iter().filter(|coordinator| !coordinator.reachable).count();
+    if dead > 0 || report.coordinators.is_empty() {
+        return Some(format!("{dead} of {} coordinators do not answer", report.coordinators.len()));
+    }
+    None
+}

@@ -1,0 +1,105 @@
+//! The database's own configuration, and the connection string it begins with.
+
+use std::collections::BTreeMap;
+
+use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBCluster, FoundationDBClusterSpec, StorageEngine};
+use quorate_fdb_client::ConnectionString;
+use quorate_foundationdb::configuration::engine_keys;
+use quorate_foundationdb::{DatabaseWish, Version};
+
+use super::problems::Problems;
+
+/// The oldest versions that know an engine, where that is not every version.
+const ENGINE_SINCE: [(StorageEngine, Version); 2] = [
+    (StorageEngine::SsdShardedRocksdb, Version { major: 7, minor: 2, patch: 0 }),
+    (StorageEngine::SsdRedwood1, Version { major: 7, minor: 3, patch: 0 }),
+];
+
+pub(super) fn database(spec: &FoundationDBClusterSpec, version: Version, problems: &mut Problems) -> DatabaseWish {
+    let database = spec.database_configuration.clone().unwrap_or_default();
+    let regions = database.regions.as_ref().map_or(0, Vec::len);
+    if regions > 0 || database.usable_regions.is_some_and(|regions| regions > 1) {
+        problems.add(
+            "spec.databaseConfiguration.regions",
+            "Quorate does not run a database in several regions yet",
+            "no regions, and usable_regions 1",
+        );
+    }
+    DatabaseWish {
+        redundancy_mode: spec.redundancy_mode(),
+        storage_engine: engine(database.storage_engine(), version, problems),
+        settings: settings(&database),
+    }
+}
+
+fn engine(engine: StorageEngine, version: Version, problems: &mut Problems) -> String {
+    const FIELD: &str = "spec.databaseConfiguration.storage_engine";
+    let name = serde_json::to_value(engine).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
+    if engine_keys(&name).is_none() {
+        problems.add(FIELD, format!("{name} names no engine that can be told to the database"), "an engine such as ssd-2");
+    }
+    if let Some((_, since)) = ENGINE_SINCE.iter().find(|(other, since)| *other == engine && version < *since) {
+        problems.add(FIELD, format!("version {version} does not have {name}"), format!("version {since} or newer, or ssd-2"));
+    }
+    name
+}
+
+/// What was asked for, by FoundationDB's names. A role of 0 or less is the database's own default.
+fn settings(database: &DatabaseConfiguration) -> BTreeMap<String, i64> {
+    let roles = &database.roles;
+    let separate = roles.commit_proxies.is_some() || roles.grv_proxies.is_some();
+    let counts = [
+        ("logs", roles.logs),
+        ("proxies", roles.proxies.filter(|_| !separate)),
+        ("commit_proxies", roles.commit_proxies),
+        ("grv_proxies", roles.grv_proxies),
+        ("resolvers", roles.resolvers),
+        ("log_routers", roles.log_routers),
+        ("remote_logs", roles.remote_logs),
+        ("log_spill", roles.log_spill),
+        ("log_version", roles.log_version),
+    ];
+    let counts = counts.into_iter().filter_map(|(name, count)| count.filter(|count| *count > 0).map(|count| (name, count)));
+    let wiggle = database.perpetual_storage_wiggle.map(|wiggle| ("perpetual_storage_wiggle", wiggle));
+    counts.chain(wiggle).map(|(name, value)| (name.to_owned(), i64::from(value))).collect()
+}
+
+/// The database to join, if any.
+pub(super) fn seed_connection(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> Option<String> {
+    let seed = spec.seed_connection_string.as_deref().map(str::trim).filter(|seed| !seed.is_empty())?;
+    if let Err(problem) = seed.parse::<ConnectionString>() {
+        let right = "description:id@address:port, with every coordinator, as a cluster file has it";
+        problems.add("spec.seedConnectionString", problem, right);
+    }
+    Some(seed.to_owned())
+}
+
+/// The description and the id of a new connection string.
+pub(super) fn partial_connection(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> [Option<String>; 2] {
+    let partial = spec.partial_connection_string.clone().unwrap_or_default();
+    let mut word = |field: &str, text: Option<String>, underscores: bool| {
+        let text = text.filter(|text| !text.is_empty())?;
+        if !text.chars().all(|letter| letter.is_ascii_alphanumeric() || (underscores && letter == '_')) {
+            let right = if underscores { "letters, digits and _" } else { "letters and digits" };
+            problems.add(format!("spec.partialConnectionString.{field}"), format!("{text:?} has other characters"), right);
+        }
+        Some(text)
+    };
+    let description = word("databaseName", partial.database_name, true);
+    [description, word("generationID", partial.generation_id, false)]
+}
+
+/// Whether TLS is spoken. It can be chosen when a database is created; a running one is not converted yet.
+pub(super) fn tls(cluster: &FoundationDBCluster, problems: &mut Problems) -> bool {
+    let asked = cluster.spec.main_container.as_ref().and_then(|container| container.enable_tls).unwrap_or(false);
+    let recorded = cluster.status.as_ref().and_then(|status| status.connection_string.as_deref());
+    let running = recorded.and_then(|recorded| recorded.parse::<ConnectionString>().ok());
+    if let Some(running) = running
+        && running.coordinators.iter().any(|coordinator| coordinator.tls != asked)
+    {
+        let (now, then) = if asked { ("without", "false") } else { ("with", "true") };
+        let problem = format!("the database runs {now} TLS, and Quorate does not convert a running one yet");
+        problems.add("spec.mainContainer.enableTls", problem, then);
+    }
+    asked
+}

@@ -1,0 +1,169 @@
+//! One round for one cluster: ask the database, decide, act. What was decided is carried out and never decided again on the way.
+
+mod ask;
+mod effects;
+mod expected;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource};
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_fdb_client::FoundationDb;
+use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
+use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
+use quorate_quorum::{Epoch, Gate, Notice, Sighting};
+
+use crate::events::Recorder;
+use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
+use crate::index::Kind;
+use crate::metrics::Metrics;
+use crate::{Clock, ClusterKey, Leadership};
+use effects::{Done, Stopped};
+pub(crate) use expected::Expected;
+
+/// Everything a round needs besides the cluster.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    pub(crate) client: Client,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) leadership: Leadership,
+    pub(crate) database: Arc<dyn FoundationDb>,
+    pub(crate) recorder: Recorder,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// What a round leaves to the next one of its cluster. All of it can be lost: it is only saved work.
+#[derive(Clone, Debug)]
+pub(crate) struct Remembered {
+    /// What the database said.
+    pub(crate) sighting: Sighting<DatabaseReport>,
+    /// Whether something was done to it since, so that what it said is old.
+    pub(crate) database_changed: bool,
+    /// What failed, as sentences.
+    pub(crate) failures: Vec<String>,
+    /// Names that somebody had when they were to be given.
+    pub(crate) taken: BTreeSet<(Kind, String)>,
+    /// What the last decision gave notice of.
+    pub(crate) said: Vec<Notice>,
+}
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self { sighting: Sighting::NotAsked, database_changed: false, failures: vec![], taken: BTreeSet::new(), said: vec![] }
+    }
+}
+
+/// What a round leads to.
+pub(crate) struct Outcome {
+    pub(crate) remembered: Remembered,
+    pub(crate) decision: ClusterDecision,
+    pub(crate) expected: Expected,
+    pub(crate) ended: Ended,
+}
+
+/// How a round ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    /// Some of it was not done; the rest was.
+    Partly(String),
+    /// Nothing was done.
+    Badly(String),
+}
+
+impl Hands {
+    pub(crate) async fn round(
+        &self,
+        key: &ClusterKey,
+        object: &FoundationDBCluster,
+        kube: KubeFacts,
+        epoch: Epoch,
+        mut remembered: Remembered,
+    ) -> Outcome {
+        let desired = checked_wish(object);
+        let sighting = self.ask(key, object, desired.lock.as_ref(), &remembered).await;
+        remembered.database_changed = false;
+        remembered.sighting = sighting.clone();
+        let seen = ClusterSnapshot {
+            now: self.clock.now(),
+            epoch,
+            desired,
+            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(object.status.as_ref()), ..kube },
+            database: sighting,
+            journal: recorded_journal(object.status.as_ref()),
+        };
+        let decision = decide(&seen);
+        if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= epoch) {
+            // Somebody of a later leadership was here: nothing of ours is written, not even a status.
+            self.leadership.go_beyond(seen.kube.recorded.epoch);
+            return Outcome { remembered, decision, expected: Expected::default(), ended: Ended::Well };
+        }
+        let mut done = Done::new(key, object, &decision, &remembered.taken);
+        let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
+            Ok(()) => done.ended(),
+            Err(Stopped::NotLeading) => Ended::Well,
+            Err(Stopped::Changed) => Ended::Badly("the object changed while this was decided".to_owned()),
+            Err(Stopped::Taken) => Ended::Badly("writing the status: somebody else has its name".to_owned()),
+            Err(Stopped::Failed(why) | Stopped::Silent(why)) => {
+                let sentence = format!("writing the status: {why}");
+                remembered.failures = vec![sentence.clone()];
+                Ended::Badly(sentence)
+            }
+        };
+        remembered.database_changed = done.database_changed;
+        Outcome { remembered, decision, expected: done.expected, ended }
+    }
+
+    /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.
+    async fn carry_out(
+        &self,
+        object: &FoundationDBCluster,
+        seen: &ClusterSnapshot,
+        decision: &ClusterDecision,
+        done: &mut Done,
+        remembered: &mut Remembered,
+    ) -> Result<(), Stopped> {
+        let shown = shown_status(object.status.as_ref(), decision, &seen.desired, seen.now);
+        if object.status.as_ref() != Some(&shown) {
+            let mut written = object.clone();
+            written.status = Some(shown);
+            if !Gate::RecordedFirst.stands() {
+                self.perform_all(seen, decision, done).await?;
+            }
+            self.check_leading(seen.epoch)?;
+            self.write_status(&written, &seen.desired.namespace, &seen.desired.name).await?;
+            done.expected.object_was = Some(seen.desired.resource_version.clone());
+        }
+        self.perform_all(seen, decision, done).await?;
+        remembered.failures.clone_from(&done.failures);
+        remembered.taken.clone_from(&done.taken);
+        // What the last decision gave notice of too has been said.
+        for notice in decision.notices.iter().filter(|notice| !remembered.said.contains(notice)) {
+            self.recorder.publish(&reference(object), notice).await;
+        }
+        remembered.said.clone_from(&decision.notices);
+        Ok(())
+    }
+
+    async fn write_status(&self, written: &FoundationDBCluster, namespace: &str, name: &str) -> Result<(), Stopped> {
+        let clusters: Api<FoundationDBCluster> = Api::namespaced(self.client.clone(), namespace);
+        if Gate::StatusCompareAndSet.stands() {
+            self.call("status", clusters.replace_status(name, &PostParams::default(), written)).await?;
+        } else {
+            let status = serde_json::json!({"status": written.status});
+            self.call("status", clusters.patch_status(name, &PatchParams::default(), &Patch::Merge(status))).await?;
+        }
+        Ok(())
+    }
+
+    fn check_leading(&self, epoch: Epoch) -> Result<(), Stopped> {
+        if self.leadership.is_current(epoch) { Ok(()) } else { Err(Stopped::NotLeading) }
+    }
+}
+
+fn reference(object: &FoundationDBCluster) -> ObjectReference {
+    object.object_ref(&())
+}

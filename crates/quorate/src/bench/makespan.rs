@@ -1,0 +1,79 @@
+//! How long a full rollout takes, over the shortest that one zone at a time allows.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, ensure};
+use k8s_openapi::api::core::v1::Pod;
+use quorate_world::Stage;
+use quorate_world::scenery::{CLUSTER, NAMESPACE};
+use quorate_world::stage::in_virtual_time;
+use serde_json::json;
+
+use super::Measured;
+use super::stage::{self, Counts};
+
+const SIZE: Counts = Counts { storage: 12, log: 6, stateless: 6 };
+/// Kubernetes is asked for no more than so many changes of pods per second.
+const CHURN: f64 = 20.0;
+
+pub(super) fn measure() -> Result<Measured> {
+    in_virtual_time(roll())?
+}
+
+async fn roll() -> Result<Measured> {
+    let stage = stage::grown(SIZE).await?;
+    stage::edit(&stage, |spec| spec["automationOptions"]["podUpdateStrategy"] = json!("Delete"))?;
+    stage::rest(&stage, "a change of mind").await?;
+    stage.pass(Duration::from_secs(300)).await;
+    let (zones, one_zone) = restart_one_zone(&stage).await?;
+    stage.pass(Duration::from_secs(300)).await;
+    let begun = stage.elapsed();
+    stage::edit(&stage, |spec| {
+        spec["processes"]["general"]["podTemplate"] = json!({"metadata": {"labels": {"example.org/rolled": "yes"}}});
+    })?;
+    stage::rest(&stage, "rolling").await?;
+    let took = stage.elapsed().saturating_sub(begun).as_secs_f64();
+    stage.end().await;
+    #[expect(clippy::cast_precision_loss, reason = "a few pods")]
+    let (pods, zones) = (SIZE.all() as f64, zones as f64);
+    let bound = (2.0 * pods / CHURN).max(zones * one_zone.as_secs_f64());
+    Ok(Measured {
+        value: Some(took / bound),
+        baseline: Some(pods * one_zone.as_secs_f64() / bound),
+        note: format!(
+            "{took:.0} s for {pods} pods in {zones} zones; at least {bound:.0} s, for one zone takes {:.1} s to be whole again",
+            one_zone.as_secs_f64()
+        ),
+    })
+}
+
+/// How many zones there are, and how long one takes from the deletion of its pods until everything is whole: what no order of zones can
+/// do without.
+async fn restart_one_zone(stage: &Stage) -> Result<(usize, Duration)> {
+    let pods: Vec<Pod> = stage.kubernetes().list(NAMESPACE).map_err(|status| anyhow!("listing pods: {status:?}"))?;
+    let node = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
+    let nodes: std::collections::BTreeSet<String> = pods.iter().map(node).collect();
+    let first = nodes.first().cloned().unwrap_or_default();
+    let begun = stage.elapsed();
+    for pod in pods.iter().filter(|pod| node(pod) == first) {
+        stage.kubernetes().delete::<Pod>(NAMESPACE, pod.metadata.name.as_deref().unwrap_or_default(), None).ok();
+    }
+    let whole = |stage: &Stage| is_whole(stage, pods.len());
+    ensure!(
+        stage.until(Duration::from_secs(60), |stage| !whole(stage)).await,
+        "a zone's pods were deleted and nothing is missing"
+    );
+    ensure!(stage.until(stage::PATIENCE, whole).await, "a zone did not come back");
+    Ok((nodes.len(), stage.elapsed().saturating_sub(begun)))
+}
+
+/// Every pod is ready, and the database needs nothing more: by what is so, not by what anybody has heard of it.
+fn is_whole(stage: &Stage, pods: usize) -> bool {
+    let ready = |pod: &Pod| {
+        let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+        conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    };
+    let there: Vec<Pod> = stage.kubernetes().list(NAMESPACE).unwrap_or_default();
+    let database = stage.databases.with(&format!("{NAMESPACE}/{CLUSTER}"), |database| database.is_whole());
+    there.iter().filter(|pod| ready(pod)).count() == pods && database == Some(true)
+}

@@ -1,0 +1,7 @@
+//! The chapters, each with the story it plays.
+
+pub(super) mod birth;
+pub(super) mod buckets;
+pub(super) mod coordinator;
+pub(super) mod knob;
+pub(super) mod losses;

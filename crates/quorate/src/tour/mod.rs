@@ -1,0 +1,90 @@
+//! `quorate playground --tour`: stories of a cluster's life, played in the embedded world, each step with what is expected, what was seen
+//! and why.
+//!
+//! A chapter is one file and one line in [`CHAPTERS`]: a function that plays on a [`Telling`]. Time is virtual, so hours pass in seconds;
+//! the time on the left is that of the world.
+
+mod cast;
+mod chapters;
+mod narrated;
+mod telling;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use futures::future::LocalBoxFuture;
+use quorate_world::stage::in_virtual_time;
+
+use chapters::{birth, buckets, coordinator, knob, losses};
+use telling::Telling;
+
+/// A story.
+struct Chapter {
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    play: for<'a> fn(&'a mut Telling) -> LocalBoxFuture<'a, Result<()>>,
+}
+
+const CHAPTERS: &[Chapter] = &[
+    Chapter { name: "birth", title: "Birth", about: birth::ABOUT, play: |telling| Box::pin(birth::play(telling)) },
+    Chapter {
+        name: "buckets",
+        title: "A slow replacement blocks nobody",
+        about: buckets::ABOUT,
+        play: |telling| Box::pin(buckets::with_buckets(telling)),
+    },
+    Chapter {
+        name: "one-counter",
+        title: "The same day with one counter for all",
+        about: buckets::ABOUT_ONE_COUNTER,
+        play: |telling| Box::pin(buckets::with_one_counter(telling)),
+    },
+    Chapter { name: "knob", title: "A knob", about: knob::ABOUT, play: |telling| Box::pin(knob::play(telling)) },
+    Chapter { name: "losses", title: "Losses", about: losses::ABOUT, play: |telling| Box::pin(losses::play(telling)) },
+    Chapter {
+        name: "coordinator",
+        title: "A coordinator is lost",
+        about: coordinator::ABOUT,
+        play: |telling| Box::pin(coordinator::play(telling)),
+    },
+];
+
+/// Plays every chapter, or the one of this name. Well only if everything was as expected.
+pub(crate) fn play(only: &str) -> Result<ExitCode> {
+    let chosen: Vec<&Chapter> = CHAPTERS.iter().filter(|chapter| only.is_empty() || chapter.name == only).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = CHAPTERS.iter().map(|chapter| chapter.name).collect();
+        bail!("there is no chapter `{only}`; there are {}", names.join(", "));
+    }
+    println!(
+        "A tour of Quorate, in a small Kubernetes inside this process: six nodes in three zones, and a model of FoundationDB."
+    );
+    println!("Time is virtual; what is on the left is the time since the chapter's world began.");
+    let (mut met, mut missed) = (0, Vec::new());
+    for (number, chapter) in chosen.iter().enumerate() {
+        println!("\n\n━━━ {}. {} ━━━ {}\n", number + 1, chapter.title, chapter.name);
+        let told = in_virtual_time(tell(chapter))??;
+        met += told.met;
+        missed.extend(told.missed.into_iter().map(|what| format!("{}: {what}", chapter.name)));
+    }
+    println!("\n\n━━━ The tour is over ━━━\n");
+    println!("  {met} of {} expectations were met, in {} chapters", met + missed.len(), chosen.len());
+    for what in &missed {
+        println!("  ✗ {what}");
+    }
+    Ok(if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// How a chapter ended.
+struct Told {
+    met: usize,
+    missed: Vec<String>,
+}
+
+async fn tell(chapter: &Chapter) -> Result<Told> {
+    let mut telling = Telling::begin().map_err(|status| anyhow!("building the world: {status:?}"))?;
+    Telling::explain(chapter.about);
+    (chapter.play)(&mut telling).await?;
+    Ok(telling.end().await)
+}

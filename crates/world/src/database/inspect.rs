@@ -1,0 +1,154 @@
+//! What invariants ask of a database besides what is lost: who runs where, what lives on a volume, and what could go without harm.
+
+use jiff::Timestamp;
+
+use super::Database;
+use super::recovery::Phase;
+
+/// A server that runs, as it really is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its address, without `:tls`.
+    pub address: String,
+    /// The name and port under which it can be reached as well.
+    pub name: Option<String>,
+    /// The process group it says it belongs to.
+    pub group: String,
+    /// The class on its command line.
+    pub class: String,
+    /// Its zone.
+    pub zone: String,
+    /// The volume its data directory is on.
+    pub volume: String,
+    /// The arguments it was started with.
+    pub command_line: String,
+    /// Since when it runs.
+    pub started: Timestamp,
+    /// Whether the configuration excludes it.
+    pub excluded: bool,
+    /// Whether it is one of the coordinators.
+    pub coordinates: bool,
+}
+
+impl Server {
+    /// Whether an exclusion, a coordinator's address or a kill means this server.
+    pub fn is_meant_by(&self, place: &str) -> bool {
+        let place = super::exclusion::bare(place);
+        place == self.address
+            || place == super::exclusion::host(&self.address)
+            || self.name.as_deref() == Some(place)
+            || place.strip_prefix("locality_instance_id:") == Some(self.group.as_str())
+    }
+}
+
+/// The coordinators, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quorum {
+    /// How many there are.
+    pub all: usize,
+    /// How many run.
+    pub answering: usize,
+    /// How many decide.
+    pub majority: usize,
+}
+
+impl Database {
+    /// Every server that runs and has found the cluster: one that has not serves nobody.
+    pub fn servers(&self) -> impl Iterator<Item = Server> {
+        self.joined().map(|process| {
+            let named = |coordinator: &str| coordinator == process.address() || process.spec.name.as_deref() == Some(coordinator);
+            Server {
+                address: process.address().to_owned(),
+                name: process.spec.name.clone(),
+                group: process.spec.localities.get("instance_id").cloned().unwrap_or_default(),
+                class: process.spec.class.clone(),
+                zone: process.zone().to_owned(),
+                volume: process.spec.volume.clone(),
+                command_line: process.spec.command_line.clone(),
+                started: process.started,
+                excluded: self.excludes(process.address(), process.localities()),
+                coordinates: self.connection.addresses().any(named),
+            }
+        })
+    }
+
+    /// Why a volume can't go, if so: copies of data that too few others have, logs that are still needed, or a coordinator's state.
+    pub fn needs(&self, volume: &str) -> Option<String> {
+        let wanted = self.configuration.as_ref()?.storage_replicas;
+        let store = self.volumes.get(volume).and_then(|volume| volume.store);
+        let short =
+            self.data.shards.iter().filter(|shard| store.is_some_and(|store| shard.copies.contains(&store))).find(|shard| {
+                let others = self.data.kept(shard, &self.volumes).filter(|id| Some(*id) != store).count();
+                others < wanted
+            });
+        if short.is_some() {
+            return Some("it holds copies of data that too few others have".to_owned());
+        }
+        let log = self.logs.iter().find(|generation| {
+            generation.servers.iter().any(|server| server.volume == volume && generation.kept(server, &self.volumes))
+        });
+        if let Some(generation) = log {
+            return Some(format!("it holds logs of generation {}", generation.epoch));
+        }
+        self.coordinating.values().any(|place| place == volume).then(|| "a coordinator keeps its state on it".to_owned())
+    }
+
+    /// Whether nothing at all is missing: every copy, every log, every coordinator.
+    pub fn is_whole(&self) -> bool {
+        let copies = self.copies().is_some_and(|copies| copies.kept >= copies.wanted);
+        let logs = self.logs.len() == 1
+            && self.logs.iter().all(|generation| generation.servers.iter().all(|server| generation.kept(server, &self.volumes)));
+        let quorum = self.quorum();
+        let name = self.connection.name();
+        let remembered = self.connection.addresses().all(|address| {
+            let volume = self.coordinating.get(address).and_then(|volume| self.volumes.get(volume));
+            volume.is_some_and(|volume| volume.coordinates.contains_key(&name))
+        });
+        self.available() && copies && logs && quorum.answering == quorum.all && remembered
+    }
+
+    /// How many coordinators there are, and how many run.
+    pub fn quorum(&self) -> Quorum {
+        Quorum {
+            all: self.connection.coordinators.len(),
+            answering: self.answering(&self.connection).count(),
+            majority: self.connection.majority(),
+        }
+    }
+
+    /// What is excluded, as it was written.
+    pub fn excluded(&self) -> Vec<String> {
+        let exclusions = self.configuration.iter().flat_map(|configuration| &configuration.exclusions);
+        exclusions
+            .map(|exclusion| match exclusion {
+                super::exclusion::Exclusion::Address(place) | super::exclusion::Exclusion::Locality(place) => place.clone(),
+            })
+            .collect()
+    }
+
+    /// Copies of every shard and of every commit; `None` before the database was created.
+    pub fn replicas(&self) -> Option<(usize, usize)> {
+        self.configuration.as_ref().map(|configuration| (configuration.storage_replicas, configuration.log_replicas))
+    }
+
+    /// How many generations of the log are kept.
+    pub fn generations(&self) -> usize {
+        self.logs.len()
+    }
+
+    /// Since when commits are accepted, if they are.
+    pub fn accepting_since(&self) -> Option<Timestamp> {
+        match self.phase {
+            Phase::Accepting { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// Whether some data could not be read while these volumes are not served.
+    pub fn unreadable_without(&self, down: impl Fn(&str) -> bool) -> bool {
+        self.data.shards.iter().any(|shard| {
+            let mut kept = self.data.kept(shard, &self.volumes).filter_map(|id| self.data.servers.get(&id));
+            !kept.any(|server| !down(&server.volume))
+        })
+    }
+}

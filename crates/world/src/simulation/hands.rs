@@ -1,0 +1,99 @@
+//! What people do with their own hands, to servers, nodes and the database itself.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod, Taint};
+use quorate_fdb_client::{Call, Commit, FoundationDb, Management, Target};
+
+use super::run::World;
+use super::trouble::{Repair, chosen};
+use crate::database::Server;
+use crate::scenery::{self, NAMESPACE, TAINT};
+
+impl World {
+    fn servers(&self) -> Vec<Server> {
+        self.databases
+            .look(&scenery::known_as(), |database| database.map(|database| database.servers().collect()))
+            .unwrap_or_default()
+    }
+
+    pub(super) fn crash_a_server(&self, pick: u64) {
+        let Some(pod) = self.some_pod(pick) else { return };
+        self.faults.fault("server crashed", format!("the server of pod {pod} crashes"));
+        let now = self.clock.true_now();
+        self.cluster.servers(|servers| servers.crash(NAMESPACE, &pod, 1, now));
+    }
+
+    pub(super) fn lose_a_coordinator(&self, pick: u64, seconds: u64, keeps_running: bool) {
+        let coordinators: Vec<Server> = self.servers().into_iter().filter(|server| server.coordinates).collect();
+        if coordinators.is_empty() {
+            return;
+        }
+        let node = chosen(&coordinators, pick).zone.clone();
+        self.faults.fault("coordinator lost", format!("{node}, where a coordinator is, is lost for {seconds} s"));
+        self.lose(&[&node], seconds, keeps_running);
+    }
+
+    pub(super) fn taint(&self, node: &str, tainted: bool) {
+        let Ok(mut node) = self.cluster.kubernetes.get::<Node>("", node) else { return };
+        let taints = node.spec.get_or_insert_default().taints.get_or_insert_default();
+        taints.retain(|taint| taint.key != TAINT);
+        if tainted {
+            taints.push(Taint { key: TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() });
+        }
+        self.cluster.kubernetes.update(&node).ok();
+    }
+
+    pub(super) fn delete_all_pods(&self) {
+        self.faults.fault("all pods deleted", "somebody deletes all pods at once");
+        let names: Vec<String> = self.cluster.look(|world| world.pods.keys().map(|(_, name)| name.clone()).collect());
+        for name in names {
+            self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, None).ok();
+        }
+    }
+
+    pub(super) fn exclude_by_hand(&mut self, pick: u64, seconds: u64) {
+        let servers: Vec<Server> = self.servers().into_iter().filter(|server| !server.excluded).collect();
+        let whole =
+            self.databases.look(&scenery::known_as(), |database| database.is_some_and(crate::database::Database::is_whole));
+        if servers.is_empty() || !whole {
+            return;
+        }
+        let address = chosen(&servers, pick).address.clone();
+        self.faults.fault("excluded by hand", format!("somebody excludes {address} for {seconds} s"));
+        self.by_hand(Management::Exclude(vec![address.clone()]));
+        self.repair_in(seconds, Repair::Include(address));
+    }
+
+    /// To any three in different zones, whether they are meant to go or not.
+    pub(super) fn change_coordinators_by_hand(&self, pick: u64) {
+        let mut servers = self.servers();
+        servers.retain(|server| server.class != "stateless");
+        let count = servers.len();
+        servers.rotate_left(usize::try_from(pick % count.max(1) as u64).unwrap_or(0));
+        let mut chosen: Vec<&Server> = Vec::new();
+        for server in &servers {
+            if chosen.len() < 3 && chosen.iter().all(|one| one.zone != server.zone) {
+                chosen.push(server);
+            }
+        }
+        if chosen.len() < 3 {
+            return;
+        }
+        let addresses: Vec<String> =
+            chosen.into_iter().map(|server| server.name.clone().unwrap_or_else(|| server.address.clone())).collect();
+        self.faults.fault("coordinators by hand", format!("somebody makes {} coordinators", addresses.join(", ")));
+        self.by_hand(Management::Coordinators(addresses));
+    }
+
+    /// Somebody with a command line of their own.
+    pub(super) fn by_hand(&self, manage: Management) {
+        let connection =
+            self.databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
+        let Some(connection) = connection else { return };
+        let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
+        let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
+        let databases = self.databases.clone();
+        tokio::spawn(async move { databases.call(&target, call, Duration::from_secs(30)).await });
+    }
+}

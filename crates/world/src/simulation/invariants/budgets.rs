@@ -1,0 +1,149 @@
+//! Disruption is rationed: 21, 24, 26, 29 and 50.
+
+use jiff::{SignedDuration, Timestamp};
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_fdb_client::Call;
+use quorate_foundationdb::{Bucket, GroupCondition, ProcessClass};
+use serde::Deserialize;
+
+use super::super::faults::{Arrival, Asked};
+use super::stage::{Group, groups_of, wanted};
+use super::{Invariants, Stage};
+
+/// What happened since, a report of some seconds ago could not say.
+const UNKNOWN_FOR: SignedDuration = SignedDuration::from_secs(15);
+
+/// A restart that an operator asked for.
+pub(super) struct Restart {
+    started: Timestamp,
+    command_line: String,
+    configuration: String,
+}
+
+impl Invariants {
+    /// 24: what costs a recovery keeps its distance to the last one, and never comes on top of many unfinished ones.
+    pub(super) fn recoveries_keep_their_distance(
+        &mut self,
+        asked: &Asked,
+        what: &str,
+        spacing: SignedDuration,
+        stage: Stage<'_>,
+    ) {
+        let Some(database) = stage.database else { return };
+        let generations = database.generations();
+        self.demand(24, generations <= 10, || format!("{} wants to {what} with {generations} generations", asked.client));
+        let Some(since) = database.accepting_since() else { return };
+        let age = stage.time.duration_since(since);
+        self.demand(24, age < UNKNOWN_FOR || age >= spacing, || {
+            format!("{} wants to {what}, {} s after a recovery", asked.client, age.as_secs())
+        });
+    }
+
+    /// 29: no server is restarted twice for the same configuration, nor soon after it was started.
+    pub(super) fn restarts_change_something(&mut self, asked: &Asked, addresses: &[String], stage: Stage<'_>) {
+        let edited = self.memory.was_edited();
+        self.demand(60, edited, || format!("{} kills servers, and nobody asked for others", asked.client));
+        let Some(database) = stage.database else { return };
+        let configuration = configuration(stage);
+        for server in database.servers().filter(|server| addresses.contains(&server.address)) {
+            let uptime = stage.time.duration_since(server.started);
+            let needed = self.memory.uptime;
+            self.demand(24, uptime < UNKNOWN_FOR || uptime >= needed, || {
+                format!("{} kills {}, which runs for {} s", asked.client, server.group, uptime.as_secs())
+            });
+            let again = self.restarts.get(&server.group).is_some_and(|last| {
+                last.started != server.started && last.command_line == server.command_line && last.configuration == configuration
+            });
+            self.demand(29, !again, || format!("{} kills {} again, and nothing was changed since", asked.client, server.group));
+        }
+    }
+
+    pub(super) fn note_restarts(&mut self, asked: &Asked, stage: Stage<'_>) {
+        let (Call::Kill(addresses), Some(before)) = (&asked.call, &asked.before) else { return };
+        let configuration = configuration(stage);
+        for server in before.servers().filter(|server| addresses.contains(&server.address)) {
+            let restart =
+                Restart { started: server.started, command_line: server.command_line, configuration: configuration.clone() };
+            self.restarts.insert(server.group, restart);
+        }
+    }
+
+    /// 26, 21 and 11: pods that serve are taken down in one zone at a time, and only while everything can be read without it.
+    pub(super) fn one_zone_at_a_time(&mut self, arrival: &Arrival, id: &str, stage: Stage<'_>) {
+        let client = &arrival.client;
+        let Some((server, _)) = self.memory.servers.get(id) else { return };
+        if !stage.database.is_some_and(|database| database.servers().any(|server| server.group == id)) {
+            return;
+        }
+        let (zone, volume) = (server.zone.clone(), server.volume.clone());
+        let other = self.taken_down.iter().find(|(_, other)| **other != zone);
+        let other = other.map(|(other, in_zone)| format!("{other} in zone {in_zone}"));
+        self.demand(26, other.is_none(), || {
+            format!("{client} took {id} in zone {zone} down while {} is down", other.unwrap_or_default())
+        });
+        self.majority_stays(client, id, stage);
+        let down = |other: &str| {
+            let group = self.memory.servers.values().find(|(server, _)| server.volume == other).map(|(server, _)| &server.group);
+            other == volume
+                || group.is_none_or(|group| !self.memory.may_serve(group, arrival.sent) || self.taken_down.contains_key(group))
+        };
+        let unreadable = stage.database.is_some_and(|database| database.unreadable_without(down));
+        self.demand(21, !unreadable, || format!("{client} took {id} down, and some data can't be read without it"));
+        self.taken_down.insert(id.to_owned(), zone);
+    }
+
+    /// Forgets those that serve again, or are to go.
+    pub(super) fn see_who_serves_again(&mut self, stage: Stage<'_>) {
+        if self.taken_down.is_empty() {
+            return;
+        }
+        let Some(database) = stage.database else { return };
+        let running: Vec<String> = database
+            .servers()
+            .filter(|server| stage.time.duration_since(server.started) > SignedDuration::ZERO)
+            .map(|server| server.group)
+            .collect();
+        let ready = |id: &str| {
+            let mut pods = stage.world.pods.values().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+            pods.any(|pod| super::stage::group_of(&pod.metadata).is_some_and(|group| group == id))
+        };
+        self.taken_down
+            .retain(|id, _| !(running.contains(id) && ready(id)) && stage.group(id).is_some_and(|group| !group.is_marked()));
+    }
+
+    /// 50: an automatic replacement begins only while its bucket has room. 20: and only while the database is available.
+    pub(super) fn replacements_are_rationed(&mut self, arrival: &Arrival) {
+        let read = |object: &Option<serde_json::Value>| FoundationDBCluster::deserialize(object.as_ref()?).ok();
+        let (Some(before), Some(after)) = (read(&arrival.before), read(&arrival.after)) else { return };
+        let marked_before = |id: &str| groups_of(&before).any(|group| group.id == id && group.is_marked());
+        let fresh: Vec<Group<'_>> = groups_of(&after).filter(|group| group.is_marked() && !marked_before(group.id)).collect();
+        let automatic: Vec<Group<'_>> = fresh.into_iter().filter(|group| is_automatic(*group, &before)).collect();
+        for group in &automatic {
+            let known = self.memory.may_be_available(arrival.sent);
+            self.demand(20, known, || {
+                format!("{} replaces {}, and the database has not been available for long", arrival.client, group.id)
+            });
+            let Some(bucket) = group.class().map(Bucket::of) else { continue };
+            let in_bucket = |group: &Group<'_>| group.class().map(Bucket::of) == Some(bucket);
+            let in_flight = groups_of(&before).filter(|group| group.is_in_flight() && in_bucket(group)).count();
+            let new = automatic.iter().filter(|group| in_bucket(group)).count();
+            self.demand(50, in_flight + new <= 1, || {
+                format!("{} replaces {}: {in_flight} replacements are in flight and {new} begin", arrival.client, group.id)
+            });
+        }
+    }
+}
+
+/// Whether a process group was marked because it failed: nobody asked for it, there are not too many, and its pod is as it should be.
+fn is_automatic(group: Group<'_>, before: &FoundationDBCluster) -> bool {
+    let lists = [&before.spec.process_groups_to_remove, &before.spec.process_groups_to_remove_without_exclusion];
+    let asked = lists.into_iter().flatten().flatten().any(|name| name == group.id || name == "*");
+    let class = group.class().unwrap_or(ProcessClass::Storage);
+    let live = groups_of(before).filter(|one| one.class() == Some(class) && !one.is_marked()).count();
+    let outdated = group.has(GroupCondition::IncorrectPodSpec);
+    !asked && live <= wanted(before, class) && !outdated
+}
+
+fn configuration(stage: Stage<'_>) -> String {
+    stage.world.config_maps.values().filter_map(|map| serde_json::to_string(&map.data).ok()).collect()
+}

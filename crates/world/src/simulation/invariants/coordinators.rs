@@ -1,0 +1,53 @@
+//! Coordinators: 11, 14 and 15.
+
+use super::super::faults::Asked;
+use super::{Invariants, Stage};
+
+impl Invariants {
+    /// 14: nobody becomes a coordinator who is excluded or to go. 15: all of the new ones and a majority of the old ones run.
+    pub(super) fn coordinators_fit(&mut self, asked: &Asked, addresses: &[String], stage: Stage<'_>) {
+        let Some(database) = stage.database else { return };
+        let client = &asked.client;
+        let servers: Vec<_> = database.servers().collect();
+        for address in addresses {
+            let server = servers.iter().find(|server| server.is_meant_by(address));
+            let may_run = self.memory.serving(asked.at).any(|server| server.is_meant_by(address));
+            self.demand(15, may_run, || format!("{client} makes {address} a coordinator, where nothing runs"));
+            let Some(server) = server else { continue };
+            self.demand(14, !server.excluded, || format!("{client} makes {address} a coordinator, which is excluded"));
+            let to_go = stage.group(&server.group).is_some_and(super::stage::Group::is_marked);
+            self.demand(14, !to_go, || format!("{client} makes {address} a coordinator, which is to go"));
+        }
+        let spacing = jiff::SignedDuration::from_secs(60);
+        self.recoveries_keep_their_distance(asked, "change the coordinators", spacing, stage);
+        let quorum = database.quorum();
+        let old = quorum.answering >= quorum.majority || !self.memory.may_be_available(asked.at) || !self.known_down(stage);
+        self.demand(15, old, || {
+            format!("{client} changes the coordinators, and {} of the {} old ones answer", quorum.answering, quorum.all)
+        });
+        let count = addresses.len();
+        self.demand(15, count % 2 == 1, || format!("{client} makes {count} processes coordinators"));
+    }
+
+    fn known_down(&self, stage: Stage<'_>) -> bool {
+        self.memory.coordinators_are_known(stage.now)
+    }
+
+    /// 11: a pod of a coordinator is taken down only if the others are a majority, and one more.
+    pub(super) fn majority_stays(&mut self, client: &str, group: &str, stage: Stage<'_>) {
+        let Some(database) = stage.database else { return };
+        let down = |id: &str| id == group || self.taken_down.contains_key(id);
+        let coordinates = database.servers().any(|server| server.coordinates && server.group == group);
+        if !coordinates || !self.memory.coordinators_are_known(stage.now) {
+            return;
+        }
+        let quorum = database.quorum();
+        let known = |group: &str| self.memory.may_serve(group, stage.now);
+        let left =
+            self.memory.servers.values().filter(|(server, _)| server.coordinates && known(&server.group) && !down(&server.group));
+        let left = left.count();
+        self.demand(11, left >= quorum.majority, || {
+            format!("{client} took {group} down, and {left} of {} coordinators are left", quorum.all)
+        });
+    }
+}

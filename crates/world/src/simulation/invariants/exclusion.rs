@@ -1,0 +1,127 @@
+//! Exclusions leave enough: 16, 20, 21, 22, 23, 25 and 27.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::{GroupCondition, ProcessClass};
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::super::faults::{Arrival, Asked};
+use super::stage::groups_of;
+use super::{Invariants, Stage};
+use crate::database::Server;
+
+impl Invariants {
+    /// Everything that an exclusion must leave as it is.
+    pub(super) fn exclusions_leave_enough(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
+        let Some(database) = stage.database else { return };
+        let client = &asked.client;
+        let known = self.memory.may_be_available(asked.at);
+        self.demand(20, known, || format!("{client} excludes {places:?}, and the database has not been available for long"));
+        let servers: Vec<Server> = database.servers().collect();
+        let meant = |server: &Server| places.iter().any(|place| server.is_meant_by(place));
+        let going: Vec<&Server> = servers.iter().filter(|server| meant(server) && !server.excluded).collect();
+        if self.memory.coordinators_are_known(asked.at) {
+            let coordinator = going.iter().find(|server| server.coordinates);
+            self.demand(11, coordinator.is_none(), || {
+                format!("{client} excludes {}, which is a coordinator", coordinator.map_or("", |server| &server.group))
+            });
+        }
+        self.enough_serve_on(asked, &going, &meant, stage);
+        self.enough_zones_are_left(asked, &going, &meant, stage);
+        if going.iter().any(|server| server.class != ProcessClass::Storage.name()) {
+            self.recoveries_keep_their_distance(asked, "exclude", SignedDuration::from_secs(120), stage);
+        }
+        self.transaction_system_goes_together(asked, places, stage);
+    }
+
+    /// 22: as many of a class serve on as are asked for.
+    fn enough_serve_on(&mut self, asked: &Asked, going: &[&Server], meant: &dyn Fn(&Server) -> bool, stage: Stage<'_>) {
+        for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
+            if !going.iter().any(|server| server.class == class.name()) {
+                continue;
+            }
+            let left = self.left(asked.at, stage, meant).filter(|server| server.class == class.name()).count();
+            let wanted = self.memory.wanted(class, asked.at);
+            self.demand(22, left >= wanted, || {
+                format!("{} excludes processes of class {class}: {left} of {wanted} are left", asked.client)
+            });
+        }
+    }
+
+    /// Servers that may be held for running and are not excluded, without those that are meant.
+    fn left<'a>(&'a self, at: Instant, stage: Stage<'_>, meant: &'a dyn Fn(&Server) -> bool) -> impl Iterator<Item = &'a Server> {
+        let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
+        self.memory.serving(at).filter(move |server| !meant(server) && !excluded.iter().any(|place| server.is_meant_by(place)))
+    }
+
+    /// 21: enough zones are left to hold all copies, of data and of logs.
+    fn enough_zones_are_left(&mut self, asked: &Asked, going: &[&Server], meant: &dyn Fn(&Server) -> bool, stage: Stage<'_>) {
+        let Some((storage, log)) = stage.database.and_then(crate::database::Database::replicas) else { return };
+        for (class, needed) in [(ProcessClass::Storage, storage), (ProcessClass::Log, log)] {
+            if !going.iter().any(|server| server.class == class.name()) {
+                continue;
+            }
+            let zones: BTreeSet<&str> = self
+                .left(asked.at, stage, meant)
+                .filter(|server| server.class == class.name())
+                .map(|server| server.zone.as_str())
+                .collect();
+            let left = zones.len();
+            self.demand(21, left >= needed, || {
+                format!("{} excludes processes of class {class}: {left} zones are left for {needed} copies", asked.client)
+            });
+        }
+    }
+
+    /// 23: of the transaction system all go that are to go, or none; unless somebody who was to come does not come for so long that
+    /// nobody would ever go.
+    fn transaction_system_goes_together(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
+        let covered = |id: &str| places.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
+        let others = || stage.groups().filter(|group| group.class().is_some_and(|class| class != ProcessClass::Storage));
+        let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
+        let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
+        let is_stuck = |group: super::stage::Group<'_>| {
+            !group.is_marked() && (group.has(GroupCondition::MissingPod) || group.has(GroupCondition::PodPending))
+        };
+        if !others().any(|group| covered(group.id)) || others().any(is_stuck) {
+            return;
+        }
+        let alone = others().find(|group| group.is_in_flight() && !covered(group.id) && !is_excluded(group.id));
+        self.demand(23, alone.is_none(), || {
+            format!("{} excludes {places:?}, and {} is to go as well", asked.client, alone.map_or("", |group| group.id))
+        });
+    }
+
+    /// 25: a place may be used again only when neither pod nor claim of its process group is left.
+    pub(super) fn included_last(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
+        for place in places {
+            let group = place.strip_prefix("locality_instance_id:").unwrap_or_default();
+            let there = stage.has_objects(group);
+            self.demand(25, !there, || format!("{} includes {place}, and {group} still has a pod or a claim", asked.client));
+        }
+    }
+
+    /// 27: exclusion is skipped only where a user asked for it, or where there was never an address.
+    pub(super) fn exclusion_is_skipped_as_asked(&mut self, arrival: &Arrival) {
+        let Some(cluster) = arrival.after.as_ref().and_then(|after| FoundationDBCluster::deserialize(after).ok()) else { return };
+        for group in groups_of(&cluster).filter(|group| group.is_skipped()) {
+            let asked = self.memory.asked_away.contains(group.id) || group.addresses().next().is_none();
+            self.demand(27, asked, || format!("{} removes {} without exclusion", arrival.client, group.id));
+        }
+    }
+
+    /// 16 and 21: a database is created when as many zones are there as it makes copies.
+    pub(super) fn born_with_enough_zones(&mut self, asked: &Asked, stage: Stage<'_>) {
+        let copies = stage.cluster().map_or(1, |cluster| cluster.spec.redundancy_mode().minimum_fault_domains() as usize);
+        for class in [ProcessClass::Storage, ProcessClass::Log] {
+            let serving = self.memory.serving(asked.at).filter(|server| server.class == class.name());
+            let zones = serving.map(|server| server.zone.as_str()).collect::<BTreeSet<_>>().len();
+            self.demand(21, zones >= copies, || {
+                format!("{} creates the database, with {class} in {zones} zones for {copies} copies", asked.client)
+            });
+        }
+    }
+}

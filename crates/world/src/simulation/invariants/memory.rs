@@ -1,0 +1,104 @@
+//! What was so a while ago. An operator acts on a report that is some seconds old; what happened since is held against nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use quorate_foundationdb::{GroupCondition, ProcessClass};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::stage::Stage;
+use crate::database::Server;
+
+/// A report is good for thirty seconds, and a call takes some more.
+pub(super) const KNOWN_AFTER: Duration = Duration::from_secs(45);
+
+/// What was so, and when it was so last.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Servers by their process groups, and when they ran last.
+    pub(super) servers: BTreeMap<String, (Server, Instant)>,
+    /// When commits were accepted last.
+    pub(super) available: Option<Instant>,
+    /// When the pod of a process group was last known to be asked to be another.
+    pub(super) outdated: BTreeMap<String, Instant>,
+    /// Process groups that a user ever asked to be removed at once.
+    pub(super) asked_away: BTreeSet<String>,
+    /// How long servers must run before they are restarted.
+    pub(super) uptime: SignedDuration,
+    /// What pods and servers were ever asked to be.
+    processes: Vec<Value>,
+    /// The fewest that were asked for of a class lately.
+    wanted: BTreeMap<ProcessClass, Vec<(usize, Instant)>>,
+    connection: Option<(String, Instant)>,
+}
+
+impl Memory {
+    pub(super) fn take_in(&mut self, stage: Stage<'_>) {
+        let Some(database) = stage.database else { return };
+        if database.available() {
+            self.available = Some(stage.now);
+        }
+        let connection = database.connection();
+        if self.connection.as_ref().is_none_or(|(known, _)| *known != connection) {
+            self.connection = Some((connection, stage.now));
+        }
+        for server in database.servers() {
+            self.servers.insert(server.group.clone(), (server, stage.now));
+        }
+    }
+
+    pub(super) fn take_in_objects(&mut self, stage: Stage<'_>) {
+        let Some(cluster) = stage.cluster() else { return };
+        self.uptime = SignedDuration::try_from(cluster.spec.minimum_uptime_for_bounce()).unwrap_or_default();
+        self.asked_away.extend(cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten().cloned());
+        let processes = serde_json::to_value(&cluster.spec.processes).unwrap_or_default();
+        if self.processes.last() != Some(&processes) {
+            self.processes.push(processes);
+        }
+        for group in stage.groups().filter(|group| group.has(GroupCondition::IncorrectPodSpec)) {
+            self.outdated.insert(group.id.to_owned(), stage.now);
+        }
+        for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
+            let wanted = stage.wanted(class);
+            let known = self.wanted.entry(class).or_default();
+            if known.last().is_none_or(|(last, _)| *last != wanted) {
+                known.push((wanted, stage.now));
+            }
+        }
+    }
+
+    /// Whether anybody ever asked for other pods or servers than at first.
+    pub(super) fn was_edited(&self) -> bool {
+        self.processes.len() > 1
+    }
+
+    /// The fewest of a class that an operator may hold for wanted at that time: watches may be a minute late.
+    pub(super) fn wanted(&self, class: ProcessClass, at: Instant) -> usize {
+        let known = self.wanted.get(&class).map_or(&[][..], Vec::as_slice);
+        let was_late = |next: Option<&(usize, Instant)>| next.is_none_or(|(_, since)| at < *since + Duration::from_secs(90));
+        let current = known.iter().enumerate().filter(|(position, _)| was_late(known.get(position + 1)));
+        current.map(|(_, (wanted, _))| *wanted).min().unwrap_or(0)
+    }
+
+    /// Whether a process group may be held for serving by who sent something at that time.
+    pub(super) fn may_serve(&self, group: &str, at: Instant) -> bool {
+        self.servers.get(group).is_some_and(|(_, last)| *last + KNOWN_AFTER >= at)
+    }
+
+    /// The servers that may be held for running by who sent something at that time.
+    pub(super) fn serving(&self, at: Instant) -> impl Iterator<Item = &Server> {
+        self.servers.values().filter(move |(_, last)| *last + KNOWN_AFTER >= at).map(|(server, _)| server)
+    }
+
+    /// Whether the database may be held for available by who sent something at that time.
+    pub(super) fn may_be_available(&self, at: Instant) -> bool {
+        self.available.is_some_and(|last| last + KNOWN_AFTER >= at)
+    }
+
+    /// Whether the coordinators have been who they are for long enough to be known.
+    pub(super) fn coordinators_are_known(&self, at: Instant) -> bool {
+        self.connection.as_ref().is_some_and(|(_, since)| *since + KNOWN_AFTER <= at)
+    }
+}

@@ -1,0 +1,132 @@
+//! What must be true at every moment, whatever goes wrong. The numbers are those of the project's list of invariants.
+//!
+//! They are held against what is so, in the API and in the database, never against what an operator believes. What the environment does
+//! by itself breaks none of them; and what nobody could know yet when something was sent is held against nobody.
+
+mod budgets;
+mod coordinators;
+mod data;
+mod exclusion;
+mod frame;
+mod memory;
+mod objects;
+mod removal;
+mod rest;
+mod stage;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_fdb_client::{Call, Management};
+use serde::{Deserialize, Serialize};
+
+use super::faults::{Arrival, Asked, Effect};
+use budgets::Restart;
+use frame::Known;
+use memory::Memory;
+pub(crate) use stage::Stage;
+
+/// What was seen before, to compare with.
+#[derive(Default)]
+pub(crate) struct Invariants {
+    groups: BTreeMap<String, BTreeSet<String>>,
+    epoch: i64,
+    operators: BTreeMap<String, Known>,
+    memory: Memory,
+    /// Zones of pods that operators took down to make them again, by process group, until they serve again.
+    taken_down: BTreeMap<String, String>,
+    restarts: BTreeMap<String, Restart>,
+    checks: BTreeMap<u32, u64>,
+    broken: Option<Violation>,
+}
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// Its number.
+    pub invariant: u32,
+    /// What was seen.
+    pub what: String,
+}
+
+impl Invariants {
+    /// What is broken, if anything is.
+    pub(crate) fn broken(&self) -> Option<&Violation> {
+        self.broken.as_ref()
+    }
+
+    /// How often each was checked.
+    pub(crate) fn checks(&self) -> &BTreeMap<u32, u64> {
+        &self.checks
+    }
+
+    /// Demands that something holds; the first that does not is kept.
+    pub(crate) fn demand(&mut self, invariant: u32, holds: bool, what: impl FnOnce() -> String) {
+        *self.checks.entry(invariant).or_default() += 1;
+        if !holds && self.broken.is_none() {
+            self.broken = Some(Violation { invariant, what: what() });
+        }
+    }
+
+    /// Looks at the world as it is, after every step.
+    pub(crate) fn look(&mut self, stage: Stage<'_>) {
+        self.memory.take_in(stage);
+        self.nothing_is_lost(stage);
+        self.see_who_serves_again(stage);
+    }
+
+    /// Looks at the objects, after they changed.
+    pub(crate) fn look_at_objects(&mut self, stage: Stage<'_>) {
+        self.memory.take_in_objects(stage);
+        for cluster in stage.world.clusters.values() {
+            self.groups_are_recorded_first(cluster, stage);
+            self.epochs_never_go_back(cluster);
+            self.waiting_is_explained(cluster);
+        }
+    }
+
+    /// Looks at what an operator did.
+    pub(crate) fn judge(&mut self, effect: &Effect, stage: Stage<'_>) {
+        match effect {
+            Effect::Sent { client, what, at } => {
+                self.only_leaders_act(client, what, *at);
+                self.skip_means_skip(client, what);
+            }
+            Effect::Done(arrival) => self.judge_write(arrival, stage),
+            Effect::Asked(asked) => self.judge_call(asked, Stage { database: asked.before.as_ref(), now: asked.at, ..stage }),
+            Effect::Killed(asked) => self.note_restarts(asked, stage),
+        }
+    }
+
+    fn judge_write(&mut self, arrival: &Arrival, stage: Stage<'_>) {
+        match (arrival.resource.as_str(), arrival.verb) {
+            (lease, _) if lease.starts_with("leases") => self.note_leadership(arrival),
+            (cluster, _) if cluster.starts_with("foundationdbclusters") => {
+                self.status_is_fenced(arrival);
+                self.replacements_are_rationed(arrival);
+                self.exclusion_is_skipped_as_asked(arrival);
+            }
+            ("pods", "delete") => self.pods_go_for_a_reason(arrival, stage),
+            ("persistentvolumeclaims", "delete") => self.claims_go_empty(arrival, stage),
+            _ => {}
+        }
+    }
+
+    fn judge_call(&mut self, asked: &Asked, stage: Stage<'_>) {
+        match &asked.call {
+            Call::Look(_) => {}
+            Call::Kill(addresses) => {
+                self.recoveries_keep_their_distance(asked, "kill servers", self.memory.uptime, stage);
+                self.restarts_change_something(asked, addresses, stage);
+            }
+            Call::Commit(commit) => match &commit.manage {
+                Some(Management::Exclude(places)) => self.exclusions_leave_enough(asked, places, stage),
+                Some(Management::Include(places) | Management::IncludeBlindly(places)) => {
+                    self.included_last(asked, places, stage);
+                }
+                Some(Management::Coordinators(addresses)) => self.coordinators_fit(asked, addresses, stage),
+                Some(Management::Configure(change)) if change.new.is_some() => self.born_with_enough_zones(asked, stage),
+                _ => {}
+            },
+        }
+    }
+}

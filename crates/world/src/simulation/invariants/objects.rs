@@ -1,0 +1,71 @@
+//! Pods and records: 55, 56 and 60.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use quorate_api::foundationdb::FoundationDBCluster;
+
+use super::super::faults::Arrival;
+use super::stage::{group_in, group_of, groups_of};
+use super::{Invariants, Stage};
+
+/// A delete may arrive a minute after it was sent, and what it was sent for may have been taken back meanwhile.
+const ARRIVES_AFTER: Duration = Duration::from_secs(90);
+
+impl Invariants {
+    /// 56 and 60: an operator deletes a pod of its own if it has ended, if its process group is to go, or if a user asked for another
+    /// one; however stale its view was, and however often it was started again.
+    pub(super) fn pods_go_for_a_reason(&mut self, arrival: &Arrival, stage: Stage<'_>) {
+        let Arrival { client, name, before, .. } = arrival;
+        let Some(pod) = before else { return };
+        let ours = pod["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+        self.demand(56, ours, || format!("{client} deleted pod {name}, which belongs to somebody else"));
+        let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+        let going = pod["metadata"]["deletionTimestamp"].is_string();
+        if !ours || going || matches!(phase, "Failed" | "Succeeded") {
+            return;
+        }
+        let id = group_in(pod);
+        let group = stage.group(id);
+        self.demand(56, group.is_some(), || format!("{client} deleted pod {name}, and nobody has recorded {id}"));
+        let Some(group) = group else { return };
+        if group.is_marked() {
+            let server = self.memory.servers.get(id).map(|(server, _)| server.volume.clone());
+            self.goes_empty(client, name, &server.unwrap_or_default(), group, stage);
+            self.goes_while_the_database_answers(arrival, group, stage);
+            return;
+        }
+        let outdated = self.memory.outdated.get(id).is_some_and(|last| *last + ARRIVES_AFTER >= stage.now);
+        for number in [56, 60] {
+            self.demand(number, outdated && self.memory.was_edited(), || {
+                format!("{client} deleted pod {name}, which was {phase} and as it was asked to be")
+            });
+        }
+        self.one_zone_at_a_time(arrival, id, stage);
+    }
+
+    /// 55: whatever exists was recorded before it was made, so that a crash in between can neither lose nor double it; and it is
+    /// forgotten only when neither its objects nor its exclusions are left.
+    pub(super) fn groups_are_recorded_first(&mut self, cluster: &FoundationDBCluster, stage: Stage<'_>) {
+        let recorded: BTreeMap<String, BTreeSet<String>> =
+            groups_of(cluster).map(|group| (group.id.to_owned(), group.addresses().collect())).collect();
+        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let pods = ours.filter_map(|pod| group_of(&pod.metadata));
+        let claims = stage.world.claims.values().filter_map(|claim| group_of(&claim.metadata));
+        let made: BTreeSet<&String> = pods.chain(claims).collect();
+        for group in made {
+            self.demand(55, recorded.contains_key(group), || format!("{group} exists and was not recorded"));
+        }
+        let before = std::mem::take(&mut self.groups);
+        for (group, addresses) in before.iter().filter(|(group, _)| !recorded.contains_key(*group)) {
+            let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
+            let left = excluded
+                .into_iter()
+                .find(|place| place.strip_prefix("locality_instance_id:") == Some(group.as_str()) || addresses.contains(place));
+            self.demand(55, left.is_none(), || {
+                format!("{group} is forgotten, and {} is still excluded", left.unwrap_or_default())
+            });
+        }
+        self.groups = recorded;
+    }
+}

@@ -1,0 +1,48 @@
+//! Process groups go empty: 19, 20 and 61.
+
+use std::time::Duration;
+
+use quorate_foundationdb::GroupCondition;
+
+use super::super::faults::Arrival;
+use super::stage::{Group, group_in};
+use super::{Invariants, Stage};
+
+impl Invariants {
+    /// 61 and 19: a volume claim goes only with a process group that is to go, and with nothing on it, unless a user asked for that.
+    pub(super) fn claims_go_empty(&mut self, arrival: &Arrival, stage: Stage<'_>) {
+        let Arrival { client, name, before, .. } = arrival;
+        let Some(claim) = before else { return };
+        if claim["metadata"]["deletionTimestamp"].is_string() {
+            return;
+        }
+        let group = stage.group(group_in(claim));
+        let to_go = group.is_some_and(Group::is_marked);
+        self.demand(61, to_go, || format!("{client} deleted the volume claim {name}, whose process group is not to go"));
+        let volume = claim["spec"]["volumeName"].as_str().unwrap_or_default();
+        if let Some(group) = group {
+            self.goes_empty(client, name, volume, group, stage);
+        }
+    }
+
+    /// 19: a process group goes when nothing is left on it, or when a user asked for it to go as it is. Even then no coordinator goes.
+    pub(super) fn goes_empty(&mut self, client: &str, name: &str, volume: &str, group: Group<'_>, stage: Stage<'_>) {
+        let needed = stage.database.and_then(|database| database.needs(volume)).filter(|_| !group.is_skipped());
+        self.demand(19, needed.is_none(), || format!("{client} deleted {name}, and {}", needed.unwrap_or_default()));
+    }
+
+    /// 20: a process group begins to go only while the database answers.
+    pub(super) fn goes_while_the_database_answers(&mut self, arrival: &Arrival, group: Group<'_>, stage: Stage<'_>) {
+        let conditions = group.status.process_group_conditions.iter().flatten();
+        let begun = conditions
+            .filter(|one| one.type_.as_deref() == Some(GroupCondition::ResourcesTerminating.name()))
+            .filter_map(|one| one.timestamp)
+            .any(|since| stage.time.as_second() - since > 5);
+        if !begun && !group.is_skipped() && arrival.at - arrival.sent < Duration::from_secs(1) {
+            let known = self.memory.may_be_available(arrival.sent);
+            self.demand(20, known, || {
+                format!("{} deleted {}, and the database has not been available for long", arrival.client, arrival.name)
+            });
+        }
+    }
+}

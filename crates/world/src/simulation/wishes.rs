@@ -1,0 +1,121 @@
+//! What users ask for while a world is disturbed.
+
+use quorate_api::foundationdb::FoundationDBCluster;
+use serde_json::json;
+
+use super::run::World;
+use super::trouble::{Repair, chosen};
+use crate::scenery::{CLUSTER, NAMESPACE};
+
+impl World {
+    pub(super) fn edit(&self, change: impl FnOnce(&mut FoundationDBCluster)) {
+        let Ok(mut cluster) = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER) else { return };
+        change(&mut cluster);
+        self.cluster.kubernetes.update(&cluster).ok();
+    }
+
+    pub(super) fn ask_for_one_more_log(&self) {
+        self.edit(|cluster| {
+            if let Some(logs) = cluster.spec.process_counts.as_mut().and_then(|counts| counts.log.as_mut())
+                && *logs < 6
+            {
+                *logs += 1;
+                self.faults.fault("edit", format!("a user asks for {logs} logs"));
+            }
+        });
+    }
+
+    /// Fewer than were there, and still enough for two copies and a zone to spare.
+    pub(super) fn ask_for_less_for_a_while(&mut self, seconds: u64) {
+        let counts = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER).ok();
+        let before = counts.and_then(|cluster| cluster.spec.process_counts).and_then(|counts| counts.storage);
+        if before == Some(3) {
+            return;
+        }
+        self.faults.fault("edit and revert", format!("a user asks for three storage processes, for {seconds} s"));
+        self.edit(|cluster| {
+            if let Some(counts) = cluster.spec.process_counts.as_mut() {
+                counts.storage = Some(3);
+            }
+        });
+        self.repair_in(seconds, Repair::Revert(before));
+    }
+
+    pub(super) fn ask_for_another_number(&self, pick: u64) {
+        let count = 3 + i32::try_from(pick / 3 % 3).unwrap_or(0);
+        self.edit(|cluster| {
+            let Some(counts) = cluster.spec.process_counts.as_mut() else { return };
+            let (class, asked) = match pick % 3 {
+                0 => ("storage", &mut counts.storage),
+                1 => ("log", &mut counts.log),
+                _ => ("stateless", &mut counts.stateless),
+            };
+            self.faults.fault("resize", format!("a user asks for {count} of class {class}"));
+            *asked = Some(count);
+        });
+    }
+
+    pub(super) fn ask_for_a_knob(&self, pick: u64) {
+        let knob = format!("knob_max_trace_lines={}", 1000 + pick % 1000);
+        self.faults.fault("knob", format!("a user asks for {knob}"));
+        self.edit(|cluster| {
+            let general = cluster.spec.processes.get_or_insert_default().entry("general".to_owned()).or_default();
+            general.custom_parameters = Some(vec![knob]);
+        });
+    }
+
+    pub(super) fn ask_for_other_pods(&self, pick: u64) {
+        let colour = format!("colour-{}", pick % 1000);
+        self.faults.fault("template", format!("a user asks for pods with {colour}"));
+        let template = json!({"spec": {"containers": [{"name": "foundationdb", "env": [{"name": "COLOUR", "value": colour}]}]}});
+        self.edit(|cluster| {
+            let general = cluster.spec.processes.get_or_insert_default().entry("general".to_owned()).or_default();
+            general.pod_template = serde_json::from_value(template).ok();
+        });
+    }
+
+    pub(super) fn ask_for_a_removal(&self, pick: u64) {
+        let Some(group) = self.some_group(pick) else { return };
+        self.faults.fault("removal", format!("a user asks for {group} to be removed"));
+        self.edit(|cluster| cluster.spec.process_groups_to_remove.get_or_insert_default().push(group));
+    }
+
+    /// What goes as it is takes its data with it; the user made sure that nothing depends on it.
+    pub(super) fn ask_for_a_removal_at_once(&self, pick: u64) {
+        let Some(group) = self.some_group(pick) else { return };
+        let place = format!("locality_instance_id:{group}");
+        let volume = self.databases.look(&crate::scenery::known_as(), |database| {
+            database?.servers().find(|server| server.is_meant_by(&place)).map(|server| server.volume)
+        });
+        if !volume.is_some_and(|volume| self.can_do_without(&volume)) {
+            return;
+        }
+        self.faults.fault("removal at once", format!("a user asks for {group} to be removed without exclusion"));
+        self.edit(|cluster| cluster.spec.process_groups_to_remove_without_exclusion.get_or_insert_default().push(group));
+    }
+
+    /// Whether nothing is missing in the database, and nothing would be lost with a volume; and nobody is about to take another one.
+    pub(super) fn can_do_without(&self, volume: &str) -> bool {
+        let others_go = self.cluster.look(|world| {
+            world.clusters.values().any(|cluster| {
+                let groups = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
+                let asked = cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten();
+                let asked: Vec<&String> = asked.collect();
+                groups.filter_map(|group| group.process_group_id.as_ref()).any(|id| asked.contains(&id))
+            })
+        });
+        !others_go
+            && self.databases.look(&crate::scenery::known_as(), |database| {
+                database.is_some_and(|database| database.is_whole() && database.lost_without(&[volume]).is_none())
+            })
+    }
+
+    fn some_group(&self, pick: u64) -> Option<String> {
+        let groups: Vec<String> = self.cluster.look(|world| {
+            let statuses = world.clusters.values().filter_map(|cluster| cluster.status.as_ref());
+            let groups = statuses.flat_map(|status| status.process_groups.iter().flatten());
+            groups.filter(|group| group.removal_timestamp.is_none()).filter_map(|group| group.process_group_id.clone()).collect()
+        });
+        (!groups.is_empty()).then(|| chosen(&groups, pick).clone())
+    }
+}

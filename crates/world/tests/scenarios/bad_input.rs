@@ -1,0 +1,158 @@
+//! What can't be: it is refused or held with a reason, nothing is lost by it, and once it is put right all is as it was.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::stage::Stage;
+
+/// An API server whose CRD is older than the operator and lets anything through.
+async fn with_an_old_crd() -> Stage {
+    let stage = Stage::born().await;
+    let api = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let mut crd = stage.kubernetes().get_value(api.0, api.1, "", "foundationdbclusters.apps.foundationdb.org").unwrap();
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
+        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    stage.kubernetes().update_value(crd).unwrap();
+    stage
+}
+
+fn uids(stage: &Stage) -> BTreeMap<String, String> {
+    let of = |objects: BTreeMap<String, Value>| {
+        objects.into_iter().map(|(id, object)| (id, object["metadata"]["uid"].as_str().unwrap().to_owned()))
+    };
+    of(stage.view().pods()).chain(of(stage.view().claims()).map(|(id, uid)| (format!("{id}-data"), uid))).collect()
+}
+
+/// The wish is held, in these words, and nothing else happens; with the old wish all is as it was.
+async fn is_held(bad: Value, good: Value, words: &[&str]) {
+    let stage = with_an_old_crd().await;
+    let before = uids(&stage);
+    stage.apply(bad);
+    stage.until("it is held", |view| view.held("InvalidSpec")).await;
+    let sentences = stage.view().sentences().join("\n");
+    for word in words {
+        assert!(sentences.contains(word), "{word} is not in {sentences}");
+    }
+    assert_eq!(stage.view().condition("Held").unwrap().0, "True");
+    stage.pass(600).await;
+    assert_eq!(uids(&stage), before, "nothing is changed meanwhile");
+    stage.apply(good);
+    stage.rest().await;
+    assert_eq!(uids(&stage), before);
+}
+
+/// The API itself says what is wrong.
+async fn is_refused(bad: Value, words: &[&str]) {
+    let stage = Stage::born().await;
+    let refused = format!("{:?}", stage.try_apply(bad).unwrap_err());
+    for word in words {
+        assert!(refused.contains(word), "{word} is not in {refused}");
+    }
+    assert!(stage.view().is_at_rest());
+}
+
+fn parameters(parameter: &str) -> Value {
+    json!({"processes": {"storage": {"customParameters": [parameter]}}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parameter_without_a_value_is_refused() {
+    is_refused(parameters("knob_max_trace_lines"), &["knob_max_trace_lines", "name=value"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parameter_without_a_value_is_held() {
+    is_held(
+        parameters("knob_max_trace_lines"),
+        json!({"processes": {"storage": null}}),
+        &["customParameters", "knob_max_trace_lines"],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_may_have_an_equals_sign() {
+    let stage = Stage::born().await;
+    stage.apply(parameters("knob_trace_note=colour=green"));
+    stage.rest().await;
+    assert!(stage.view().all_run_with("storage", "--knob_trace_note=colour=green"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_storage_processes_are_held() {
+    is_held(json!({"processCounts": {"storage": 10_000}}), json!({"processCounts": {"storage": 4}}), &["processCounts", "10000"])
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_count_below_none_is_held() {
+    is_held(json!({"processCounts": {"storage": -7}}), json!({"processCounts": {"storage": 4}}), &["processCounts", "-7"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_none_is_refused() {
+    is_refused(json!({"version": "latest"}), &["latest", "major.minor.patch"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_none_is_held() {
+    is_held(json!({"version": "latest"}), json!({"version": "7.3.69"}), &["spec.version", "latest"]).await;
+}
+
+/// Data stays whole and readable all the time.
+fn serves(stage: &Stage) -> bool {
+    stage.truth(|database| database.data_lost().is_none() && database.copies().is_some_and(|copies| copies.kept == copies.wanted))
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_storage_at_all_takes_no_data() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"processCounts": {"storage": -1}}));
+    stage.until("it is held", |view| view.held("NoHeadroom") || view.held("TooFewZones")).await;
+    stage.stays("all data has its copies", 1200, |_| serves(&stage)).await;
+    assert!(stage.view().is_available());
+    stage.apply(json!({"processCounts": {"storage": 4}}));
+    stage.rest().await;
+    assert_eq!(stage.view().live("storage").len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storage_class_that_does_not_exist() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "none-such"}}}}}));
+    stage.until("it is told", |view| view.sentences().join("\n").contains("PodPending")).await;
+    stage.stays("all data has its copies", 1200, |view| serves(&stage) && view.is_available()).await;
+    assert!(stage.writes("delete persistentvolumeclaims").iter().all(|line| line.contains("-> 404")) || serves(&stage));
+    stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "network"}}}}}));
+    stage.rest().await;
+    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));
+}
+
+/// A pod template is tried, cannot be, and is put right again.
+async fn a_template_that_cant_be(bad: Value, good: Value, told: &str) {
+    let stage = Stage::born().await;
+    stage.apply(json!({"processes": {"general": {"podTemplate": bad}}}));
+    stage.until("it is told", |view| view.sentences().join("\n").contains(told)).await;
+    stage
+        .stays("it costs no more than one zone", 900, |view| {
+            let copies = stage.truth(|database| (database.data_lost().is_none(), database.copies().unwrap()));
+            view.is_available() && copies.0 && copies.1.served >= 1
+        })
+        .await;
+    stage.apply(json!({"processes": {"general": {"podTemplate": good}}}));
+    stage.rest().await;
+    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_fits_no_node() {
+    let selector = json!({"spec": {"containers": [], "nodeSelector": {"disk": "none-such"}}});
+    a_template_that_cant_be(selector, Value::Null, "PodPending").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_no_api_takes() {
+    let twice = json!({"spec": {"containers": [], "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]}});
+    a_template_that_cant_be(twice, Value::Null, "InvalidSpec").await;
+}

@@ -1,0 +1,190 @@
+//! Other pods, other volumes, other names, another configuration.
+
+use serde_json::{Value, json};
+
+use super::stage::{NAMESPACE, Stage};
+
+fn is_set(object: &Value, path: &str, to: &Value) -> bool {
+    object.pointer(path) == Some(to)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a15_another_prefix() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"processGroupIDPrefix": "dc1"}));
+    stage.rest().await;
+    assert!(stage.view().groups().keys().all(|id| id.starts_with("dc1-")), "{:?}", stage.view().groups().keys());
+    assert_eq!(stage.view().pods().len(), 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prefix_that_begins_like_another_is_another() {
+    let stage = Stage::born_as(json!({"processGroupIDPrefix": "dc10"})).await;
+    stage.apply(json!({"processGroupIDPrefix": "dc1"}));
+    stage.rest().await;
+    assert!(stage.view().groups().keys().all(|id| id.starts_with("dc1-")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a29_another_security_context_replaces_the_transaction_system() {
+    let stage = Stage::born().await;
+    let (logs, storage) = (stage.view().live("log"), stage.view().live("storage"));
+    let before = stage.recoveries();
+    stage.apply(
+        json!({"processes": {"general": {"podTemplate": {"spec": {"containers": [], "securityContext": {"fsGroup": 4059}}}}}}),
+    );
+    stage.rest().await;
+    let view = stage.view();
+    assert!(logs.iter().all(|id| !view.has(id)), "logs are replaced, all in one recovery");
+    assert_eq!(view.live("storage"), storage, "storage pods are made again, with their volumes");
+    assert!(view.pods().values().all(|pod| is_set(pod, "/spec/securityContext/fsGroup", &json!(4059))));
+    assert!(stage.recoveries() - before <= 4, "{}", stage.recoveries() - before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a33_proxies_of_one_kind_and_of_two() {
+    let stage = Stage::born_as(json!({"databaseConfiguration": {"grv_proxies": 2, "commit_proxies": 3}})).await;
+    assert_eq!(stage.view().configuration()["commit_proxies"], 3);
+    stage.apply(json!({"databaseConfiguration": {"grv_proxies": 1, "commit_proxies": 2}}));
+    stage.until("it is configured", |view| view.configuration()["grv_proxies"] == 1).await;
+    stage.rest().await;
+    assert_eq!(stage.view().configuration()["commit_proxies"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a36_the_zone_comes_from_a_variable() {
+    let rack =
+        json!([{"name": "foundationdb", "env": [{"name": "RACK", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]}]);
+    let template = json!({"general": {"podTemplate": {"spec": {"containers": rack}}}});
+    let zone = json!({"key": "kubernetes.io/hostname", "valueFrom": "$RACK"});
+    let stage = Stage::born_as(json!({"processes": template, "faultDomain": zone})).await;
+    for (id, group) in stage.view().groups() {
+        assert_eq!(group.zone.as_deref(), Some(stage.node(&id).as_str()), "{id}");
+        assert!(stage.view().runs_with(&id, &format!("--locality_zoneid={}", stage.node(&id))));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn j86_another_environment_under_a_small_quota() {
+    let stage = Stage::born().await;
+    stage.wire.allow_pods(Some(13));
+    let env = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": "green"}]}]);
+    stage.apply(json!({"processes": {"log": {"podTemplate": {"spec": {"containers": env}}}}}));
+    stage.rest().await;
+    assert_eq!(stage.view().pods().len(), 11);
+    let green = |pod: &Value| pod["spec"]["containers"][0]["env"].as_array().unwrap().iter().any(|one| one["value"] == "green");
+    assert!(stage.view().live("log").iter().all(|id| green(&stage.view().pod(id).unwrap())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn j87_from_pod_addresses_to_services_and_back() {
+    let stage = Stage::born_as(json!({"routing": {"useDNSInClusterFile": false}})).await;
+    stage.apply(json!({"routing": {"publicIPSource": "service"}}));
+    stage.rest().await;
+    assert_eq!(stage.view().services().len(), 11);
+    stage.apply(json!({"routing": {"publicIPSource": "pod"}}));
+    stage.rest().await;
+    assert_eq!(stage.view().services().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j88_larger_volumes_where_none_can_grow() {
+    let stage = Stage::born().await;
+    let before = stage.view().live("log");
+    let larger = json!({"spec": {"storageClassName": "network", "resources": {"requests": {"storage": "256Gi"}}}});
+    stage.apply(json!({"processes": {"log": {"volumeClaimTemplate": larger}}}));
+    stage.rest().await;
+    let view = stage.view();
+    assert!(before.iter().all(|id| !view.has(id)), "they are replaced");
+    let size = json!("256Gi");
+    assert!(view.live("log").iter().all(|id| is_set(&view.claims()[id], "/spec/resources/requests/storage", &size)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn larger_volumes_that_can_grow_grow_in_place() {
+    let stage = Stage::unborn(json!({}));
+    let mut class = stage.kubernetes().get_value("storage.k8s.io/v1", "StorageClass", "", "network").unwrap();
+    class["allowVolumeExpansion"] = json!(true);
+    stage.kubernetes().update_value(class).unwrap();
+    stage.rest().await;
+    let before = stage.view().groups();
+    let larger = json!({"spec": {"storageClassName": "network", "resources": {"requests": {"storage": "256Gi"}}}});
+    stage.apply(json!({"processes": {"log": {"volumeClaimTemplate": larger}}}));
+    stage.rest().await;
+    assert!(stage.view().groups().keys().eq(before.keys()), "nobody is replaced");
+    let size = json!("256Gi");
+    assert!(stage.view().live("log").iter().all(|id| is_set(
+        &stage.view().claims()[id],
+        "/spec/resources/requests/storage",
+        &size
+    )));
+}
+
+#[tokio::test(start_paused = true)]
+async fn j89_another_address_family() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"routing": {"podIPFamily": 4}}));
+    stage.rest().await;
+    assert!(stage.view().is_available());
+}
+
+#[tokio::test(start_paused = true)]
+async fn j90_all_storage_is_replaced_one_by_one() {
+    let one = json!({"automationOptions": {"maxConcurrentReplacements": 1, "podUpdateStrategy": "Replace"}});
+    let stage = Stage::born_as(one).await;
+    let before = stage.view().live("storage");
+    let label = json!({"metadata": {"labels": {"colour": "green"}}, "spec": {"containers": []}});
+    stage.apply(json!({"processes": {"storage": {"podTemplate": label}}}));
+    stage
+        .until("all are replaced", |view| {
+            assert!(view.pods().len() <= 13, "one comes, one goes");
+            before.iter().all(|id| !view.has(id))
+        })
+        .await;
+    stage.rest().await;
+    assert_eq!(stage.view().live("storage").len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j92_another_storage_class() {
+    let stage = Stage::born().await;
+    let fast = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+        "provisioner": quorate_world::scenery::PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer", "reclaimPolicy": "Retain",
+    });
+    stage.kubernetes().create_value(fast).unwrap();
+    stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}}));
+    stage.rest().await;
+    assert_eq!(stage.view().claims().len(), 8);
+    assert!(stage.view().claims().values().all(|claim| is_set(claim, "/spec/storageClassName", &json!("fast"))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn j95_another_storage_engine() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"databaseConfiguration": {"storage_engine": "ssd-rocksdb-v1"}}));
+    stage.until("it is configured", |view| view.configuration()["storage_engine"] == "ssd-rocksdb-v1").await;
+    stage.rest().await;
+    assert_eq!(stage.writes("database: configure").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_redundancy_mode_waits_for_its_zones() {
+    let stage = Stage::born().await;
+    stage.apply(json!({"databaseConfiguration": {"redundancy_mode": "triple"}}));
+    stage.rest().await;
+    assert_eq!(stage.view().configuration()["redundancy_mode"], "triple");
+    assert_eq!(stage.view().coordinators().len(), 5);
+    stage.until("all data has three copies", |_| stage.truth(|database| database.copies()).unwrap().kept == 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_adds_to_a_pod_stays() {
+    let stage = Stage::born().await;
+    let id = stage.view().live("log").remove(0);
+    stage.annotate(&id, "example.org/note", Some("looked at"));
+    stage.pass(120).await;
+    assert_eq!(stage.view().pod(&id).unwrap()["metadata"]["annotations"]["example.org/note"], "looked at");
+    assert!(stage.view().is_at_rest());
+    assert!(stage.kubernetes().get_value("v1", "ConfigMap", NAMESPACE, "sample-config").is_ok());
+}
