@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
-use crate::{AtOnce, GroupCondition, ProcessGroupId, objects, reasons};
+use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let outdated: Vec<ProcessGroupId> = draft
@@ -82,7 +82,9 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard
     let class = draft.status.groups[id].class;
     let name = objects::pod_name(&draft.seen.desired, class, id);
     let Some(pod) = draft.seen.kube.pods.get(&name) else { return };
-    if pod.deleted_since.is_some() || !is_ours(&draft.seen.desired, pod) {
+    // One that has ended is cleared away whatever it was asked to be.
+    let ended = matches!(pod.phase, PodPhase::Failed | PodPhase::Succeeded);
+    if ended || pod.deleted_since.is_some() || !is_ours(&draft.seen.desired, pod) {
         return;
     }
     let zone = draft.zone_of(id);
