@@ -40,11 +40,8 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    // One that no server runs in has nothing to move away: its pod is simply made again. Otherwise wishes that follow each other would
-    // pile up process groups that never served.
     let replaced = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
         && replaces_pods(desired.automation.pod_update, group.class)
-        && !draft.members.of(id, group).is_empty()
         // A fault that a user injects is to be met, not to be got out of the way.
         && !desired.buggify.concerns(id);
     if replaced {
@@ -68,7 +65,7 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them
 /// together, while making the pods again costs one for each zone.
-pub(super) fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
+fn replaces_pods(strategy: PodUpdate, class: ProcessClass) -> bool {
     match strategy {
         PodUpdate::Replace => true,
         PodUpdate::ReplaceTransactionSystem => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
-use super::{Draft, TakesAway, is_ours, lock, misconfigured};
+use super::{Draft, TakesAway, is_ours, lock};
 use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -15,10 +15,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .filter(|(_, group)| group.removal.is_none() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
         .map(|(id, _)| id.clone())
         .collect();
-    let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
-    // Those that are to be replaced wait for that.
-    let (strategy, buggify) = (draft.seen.desired.automation.pod_update, &draft.seen.desired.buggify);
-    serving.retain(|id| buggify.concerns(id) || !misconfigured::replaces_pods(strategy, draft.status.groups[id].class));
+    let (serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
     // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
     for id in idle {
         delete(draft, &id, true, Guard::epoch(draft.seen.epoch));
