@@ -135,7 +135,7 @@ async fn a_template_that_cant_be(bad: Value, good: Value, told: &str) {
     stage.apply(json!({"processes": {"general": {"podTemplate": bad}}}));
     stage.until("it is told", |view| view.sentences().join("\n").contains(told)).await;
     stage
-        .stays("it costs no more than one zone", 900, |view| {
+        .stays("it costs no more than one zone", 900, |_| {
             let copies = stage.truth(|database| (database.data_lost().is_none(), database.copies().unwrap()));
             copies.0 && copies.1.served >= 1
         })
