@@ -3,7 +3,7 @@
 use quorate_quorum::{Hold, Severity};
 
 use super::Draft;
-use crate::{GroupCondition, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+use crate::{Desired, GroupCondition, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
@@ -40,11 +40,7 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    let replaced = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
-        && replaces_pods(desired.automation.pod_update, group.class)
-        // A fault that a user injects is to be met, not to be got out of the way.
-        && !desired.buggify.concerns(id);
-    if replaced {
+    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && is_replaced(desired, id, group.class) {
         return Some("its pod is asked to be another");
     }
     let name = objects::pod_name(desired, group.class, id);
@@ -61,6 +57,12 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
         }
     }
     None
+}
+
+/// Whether a changed pod template gives this group a successor, instead of another pod.
+pub(super) fn is_replaced(desired: &Desired, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    // A fault that a user injects is to be met, not to be got out of the way.
+    replaces_pods(desired.automation.pod_update, class) && !desired.buggify.concerns(id)
 }
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
-use super::{Draft, TakesAway, is_ours, lock};
+use super::{Draft, TakesAway, is_ours, lock, misconfigured};
 use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -15,7 +15,9 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .filter(|(_, group)| group.removal.is_none() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
         .map(|(id, _)| id.clone())
         .collect();
-    let (serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
+    let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
+    // Those that get a successor keep their pod until it is there.
+    serving.retain(|id| !misconfigured::is_replaced(&draft.seen.desired, id, draft.status.groups[id].class));
     // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
     for id in idle {
         delete(draft, &id, true, Guard::epoch(draft.seen.epoch));

@@ -1,4 +1,4 @@
-//! Every gate keeps something from happening; with the feature `mutants`, each is taken away to see that it was the gate.
+//! Every gate keeps something from happening; each is taken away to see that it was the gate.
 
 use jiff::SignedDuration;
 use quorate_quorum::{Epoch, Gate};
@@ -34,7 +34,6 @@ fn gates_stand() {
     }
 }
 
-#[cfg(feature = "mutants")]
 #[test]
 fn without_a_gate_the_danger_is_real() {
     for (gate, happens) in DANGERS {
