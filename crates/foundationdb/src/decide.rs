@@ -9,6 +9,7 @@ mod config_map;
 mod configuration;
 mod coordinators;
 mod disruption_budget;
+mod distribution;
 mod draft;
 mod exclusion;
 mod failures;
@@ -37,7 +38,7 @@ use serde::Serialize;
 
 use crate::configuration::ConfigurationKeys;
 use crate::facts::KubeFacts;
-use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, reasons};
+use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, reasons};
 use draft::Draft;
 
 /// What is seen of a FoundationDB cluster.
@@ -176,6 +177,8 @@ pub struct ClusterStatus {
     pub data_movement_priority: Option<i64>,
     /// Operators that may not take the lock.
     pub denied: Vec<String>,
+    /// Logical fault domains that found no host, by name.
+    pub set_aside: BTreeMap<String, SetAside>,
     /// Room for automatic replacements, per bucket.
     pub buckets: Vec<quorate_quorum::buckets::Shown>,
 }
@@ -196,6 +199,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     requested::propose(&mut draft);
     misconfigured::propose(&mut draft);
     failures::propose(&mut draft);
+    distribution::propose(&mut draft);
     shrink::propose(&mut draft);
     growth::propose(&mut draft);
     // Before anything is made: nothing is made for who is empty.

@@ -39,6 +39,8 @@ pub struct Desired {
     pub prefix: Option<String>,
     /// Where processes are, as far as pods are made for it.
     pub topology: Topology,
+    /// Logical fault domains that process groups are packed into; `None` if they are not.
+    pub distribution: Option<Distribution>,
     /// Which classes may be coordinators, and how gladly. Without any, every class that keeps state.
     pub coordinator_selection: BTreeMap<ProcessClass, i64>,
     /// The connection string of a running database to join.
@@ -131,6 +133,15 @@ pub struct Topology {
     pub hall: Option<String>,
 }
 
+/// Logical fault domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// How many for each class.
+    pub domains: u32,
+    /// Whether all of them are waited for where there are too few hosts, instead of doing with fewer.
+    pub required: bool,
+}
+
 /// Where the zone of a process comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Zone {
@@ -145,6 +156,16 @@ pub enum Zone {
     Pod,
     /// The whole Kubernetes cluster is one zone (`foundationdb.org/kubernetes-cluster`).
     Cluster(String),
+}
+
+impl Zone {
+    /// The node label that tells zones apart, where one does.
+    pub fn label(&self) -> Option<&str> {
+        match self {
+            Self::Node { label, .. } => Some(label),
+            Self::Pod | Self::Cluster(_) => None,
+        }
+    }
 }
 
 impl Default for Zone {

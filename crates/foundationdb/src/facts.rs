@@ -22,6 +22,8 @@ pub struct KubeFacts {
     pub disruption_budget: Option<DisruptionBudgetFacts>,
     /// The nodes that pods of this cluster are on, by name; a node that is not here is gone.
     pub nodes: BTreeMap<String, NodeFacts>,
+    /// How many nodes there are in all that take any pod.
+    pub open_nodes: usize,
     /// What failed in the last round, as the sentences of its errors.
     pub failures: Vec<String>,
     /// What the object's status recorded.
@@ -162,6 +164,13 @@ pub struct NodeFacts {
     pub ready: bool,
 }
 
+impl NodeFacts {
+    /// Whether it takes any pod that fits.
+    pub fn is_open(&self) -> bool {
+        self.ready && self.taints.is_empty()
+    }
+}
+
 /// What the object's status recorded, by this operator or one before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
@@ -179,4 +188,16 @@ pub struct Recorded {
     pub configured: bool,
     /// The version most processes ran.
     pub running_version: Option<String>,
+    /// Logical fault domains that found no host, by name.
+    pub set_aside: BTreeMap<String, SetAside>,
+}
+
+/// A logical fault domain that is not used, because it found no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetAside {
+    /// Since when.
+    pub since: Timestamp,
+    /// The fewest nodes there were meanwhile that take any pod; with one more it is tried again.
+    pub open_nodes: usize,
 }

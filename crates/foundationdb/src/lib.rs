@@ -26,14 +26,14 @@ pub use class::{ProcessClass, UnknownClass};
 pub use counts::{AskedCounts, RoleCounts, process_counts};
 pub use decide::decide;
 pub use desired::{
-    AtMost, AtOnce, Automation, BucketLimits, Buggify, ClassTemplate, DatabaseWish, Desired, FieldProblem, Labels, LockWish,
-    PodUpdate, Replacements, Routing, SafetyTimers, Topology, Zone,
+    AtMost, AtOnce, Automation, BucketLimits, Buggify, ClassTemplate, DatabaseWish, Desired, Distribution, FieldProblem, Labels,
+    LockWish, PodUpdate, Replacements, Routing, SafetyTimers, Topology, Zone,
 };
 pub use facts::{
-    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, Recorded, ServiceFacts,
+    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, Recorded, ServiceFacts, SetAside,
 };
 pub use objects::{annotations, labels};
-pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId};
+pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId, domain_key};
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};
 pub use report::{DatabaseReport, ProcessReport, ReportError};
 pub use version::{Version, VersionError};

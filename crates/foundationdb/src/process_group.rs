@@ -44,6 +44,11 @@ impl fmt::Display for ProcessGroupId {
     }
 }
 
+/// The name of a logical fault domain, `[prefix-]class-number`. The prefix keeps those of several cluster objects on one database apart.
+pub fn domain_key(prefix: Option<&str>, class: ProcessClass, domain: u32) -> String {
+    ProcessGroupId::new(prefix, class, domain.into()).0
+}
+
 /// What is recorded of a process group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,8 +57,10 @@ pub struct ProcessGroup {
     pub class: ProcessClass,
     /// Every address it was seen with.
     pub addresses: Vec<String>,
-    /// Its zone.
+    /// Its zone: where the database sees it, or the logical fault domain it was made for.
     pub fault_domain: Option<String>,
+    /// Whether its zone is a logical fault domain, which it never leaves.
+    pub packed: bool,
     /// Since when it is to be removed.
     pub removal: Option<Timestamp>,
     /// Since when the database confirms that nothing is left on it.
@@ -71,11 +78,27 @@ impl ProcessGroup {
             class,
             addresses: Vec::new(),
             fault_domain: None,
+            packed: false,
             removal: None,
             exclusion: None,
             exclusion_skipped: false,
             conditions: BTreeMap::new(),
         }
+    }
+
+    /// A new one in a logical fault domain.
+    pub fn packed_into(class: ProcessClass, prefix: Option<&str>, domain: u32) -> Self {
+        Self { fault_domain: Some(domain_key(prefix, class, domain)), packed: true, ..Self::new(class) }
+    }
+
+    /// Its logical fault domain: the whole name, which is also its zone.
+    pub fn domain_key(&self) -> Option<&str> {
+        self.fault_domain.as_deref().filter(|_| self.packed)
+    }
+
+    /// The number of its logical fault domain.
+    pub fn domain(&self) -> Option<u32> {
+        self.domain_key()?.rsplit_once('-')?.1.parse().ok()
     }
 
     /// Whether it is to go and its data is still on its way.
@@ -213,6 +236,15 @@ mod tests {
         let id = ProcessGroupId::new(Some("dc1"), ProcessClass::Storage, 12);
         assert_eq!(id.to_string(), "dc1-storage-12");
         assert_eq!(id.number(), Some(12));
+    }
+
+    #[test]
+    fn a_logical_fault_domain_is_one_word_everywhere() {
+        let group = ProcessGroup::packed_into(ProcessClass::Storage, Some("dc1"), 12);
+        assert_eq!((group.domain_key(), group.domain()), (Some("dc1-storage-12"), Some(12)));
+        // A node may be called whatever it likes.
+        let on_a_node = ProcessGroup { packed: false, ..group };
+        assert_eq!((on_a_node.domain_key(), on_a_node.domain()), (None, None));
     }
 
     #[test]

@@ -76,6 +76,10 @@ reasons! {
     STORAGE_CLASS_UNKNOWN = "StorageClassUnknown",
     /// There are more process groups than asked for, and which of them go can't be chosen now.
     SURPLUS_PROCESS_GROUPS = "SurplusProcessGroups",
+    /// Process groups that change their fault domains wait for those that change them now.
+    MOVES_HELD = "MovesHeld",
+    /// A logical fault domain found no host.
+    TOO_FEW_HOSTS = "TooFewHosts",
     /// A failed process group is not replaced now.
     REPLACEMENT_HELD = "ReplacementHeld",
     /// Too many zones are tainted for taints to mean failures.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, PodTemplateSpec};
 use quorate_foundationdb::objects::{self, annotations};
 use quorate_foundationdb::{
-    Automation, Buggify, ClassTemplate, DatabaseWish, Desired, Labels, ProcessClass, ProcessGroupId, Routing, Topology, Zone,
-    labels,
+    Automation, Buggify, ClassTemplate, DatabaseWish, Desired, Labels, ProcessClass, ProcessGroup, ProcessGroupId, Routing,
+    Topology, Zone, labels,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -32,6 +32,7 @@ fn sample() -> Desired {
         servers_per_pod: BTreeMap::new(),
         prefix: None,
         topology: Topology::default(),
+        distribution: None,
         coordinator_selection: BTreeMap::new(),
         seed_connection: None,
         description: None,
@@ -66,7 +67,7 @@ fn group(class: ProcessClass) -> ProcessGroupId {
 }
 
 fn pod(desired: &Desired, class: ProcessClass) -> Pod {
-    objects::pod(desired, class, &group(class), None)
+    objects::pod(desired, &group(class), &ProcessGroup::new(class), None)
 }
 
 fn with_template(mut desired: Desired, class: ProcessClass, pod: Value) -> Desired {
@@ -101,6 +102,24 @@ fn pods_of_a_cluster_that_says_nothing_but_its_version() {
 }
 
 #[test]
+fn a_pod_in_a_logical_fault_domain_is_kept_from_others_of_its_class() {
+    let packed = |class| objects::pod(&sample(), &group(class), &ProcessGroup::packed_into(class, Some("dc1"), 2), None);
+    assert_written("pod-packed-storage", &packed(ProcessClass::Storage));
+    assert_written("pod-packed-stateless", &packed(ProcessClass::Stateless));
+    let zone = Zone::Node { label: "example.org/rack".to_owned(), value_from: Some("$RACK".to_owned()) };
+    let by_rack = Desired { topology: Topology { zone, ..Topology::default() }, ..sample() };
+    let class = ProcessClass::Storage;
+    let pod = objects::pod(&by_rack, &group(class), &ProcessGroup::packed_into(class, None, 2), None);
+    assert_written("pod-packed-by-rack", &pod);
+    let document = objects::monitor_configuration(&by_rack, class, true, Some(CONNECTION));
+    let environment = [("FDB_ZONE_ID", "storage-2"), ("RACK", "r7"), ("FDB_PUBLIC_IP", "10.0.0.1"), ("FDB_POD_IP", "10.0.0.1")];
+    let more = [("FDB_INSTANCE_ID", "storage-1"), ("FDB_MACHINE_ID", "node-1"), ("FDB_DNS_NAME", "name")];
+    let environment = environment.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let line = document.command_line(&environment, 1).unwrap().join(" ");
+    assert!(line.contains("--locality_zoneid=storage-2 --locality_physical_zone=r7"), "{line}");
+}
+
+#[test]
 fn a_pod_for_tls_trusts_the_given_authorities() {
     let mut desired = sample();
     desired.routing.tls = true;
@@ -117,7 +136,7 @@ fn a_pod_with_a_service_announces_its_services_address_and_listens_on_its_own() 
     desired.routing.explicit_listen_address = false;
     desired.servers_per_pod = BTreeMap::from([(ProcessClass::Log, 2)]);
     let (class, id) = (ProcessClass::Log, group(ProcessClass::Log));
-    assert_written("pod-with-service", &objects::pod(&desired, class, &id, Some("10.96.0.7")));
+    assert_written("pod-with-service", &objects::pod(&desired, &id, &ProcessGroup::new(class), Some("10.96.0.7")));
     assert_written("service-of-two-logs", &objects::pod_service(&desired, class, &id));
 }
 
@@ -127,7 +146,7 @@ fn where_a_family_is_asked_for_the_monitor_picks_from_all_addresses() {
     desired.routing.family = Some(6);
     assert_written("pod-ipv6", &pod(&desired, ProcessClass::Storage));
     assert_written("service-headless-ipv6", &objects::headless_service(&desired));
-    let document = objects::monitor_configuration(&desired, ProcessClass::Storage, Some(CONNECTION));
+    let document = objects::monitor_configuration(&desired, ProcessClass::Storage, false, Some(CONNECTION));
     let address = &json!(document)["arguments"][2]["values"][1];
     assert_eq!(*address, json!({"type": "IPList", "source": "FDB_PUBLIC_IP", "ipFamily": 6}));
 }
@@ -184,7 +203,7 @@ fn a_zone_from_a_variable_or_from_a_field() {
     let desired = |from: &str| Desired { topology: Topology { zone: zone(from), ..Topology::default() }, ..sample() };
     let env = |desired: &Desired| json!(pod(desired, ProcessClass::Log).spec.unwrap().containers[0].env).to_string();
     let source = |desired: &Desired| {
-        let document = objects::monitor_configuration(desired, ProcessClass::Log, Some(CONNECTION));
+        let document = objects::monitor_configuration(desired, ProcessClass::Log, false, Some(CONNECTION));
         json!(document)["arguments"][10]["values"][1]["source"].clone()
     };
     let (variable, field) = (desired("$RACK"), desired("metadata.labels['rack']"));
@@ -230,12 +249,13 @@ fn a_config_map_has_a_document_for_each_class_that_is_asked_for_or_still_there()
     }))
     .unwrap();
     let desired = Desired { config_map: Some(theirs), ..sample() };
-    assert_written("config-map", &objects::config_map(&desired, Some(CONNECTION), [ProcessClass::Transaction]));
+    assert_written("config-map", &objects::config_map(&desired, Some(CONNECTION), [(ProcessClass::Transaction, false)]));
 }
 
 #[test]
 fn no_server_runs_before_there_are_coordinators_or_when_none_shall() {
-    let runs = |desired: &Desired, connection| objects::monitor_configuration(desired, ProcessClass::Log, connection).run_servers;
+    let runs =
+        |desired: &Desired, connection| objects::monitor_configuration(desired, ProcessClass::Log, false, connection).run_servers;
     let mut none_shall = sample();
     none_shall.buggify.empty_monitor_configuration = true;
     assert_eq!(runs(&sample(), Some(CONNECTION)), None);
@@ -253,7 +273,7 @@ fn parameters_are_passed_on_whole() {
     let parameters =
         vec![parameter("knob_list", "a=1,b=2"), parameter("locality_rack", "$RACK"), parameter("locality_dcid", "other")];
     desired.templates.insert(ProcessClass::Log, ClassTemplate { parameters, ..ClassTemplate::default() });
-    let document = objects::monitor_configuration(&desired, ProcessClass::Log, Some(CONNECTION));
+    let document = objects::monitor_configuration(&desired, ProcessClass::Log, false, Some(CONNECTION));
     let environment: BTreeMap<String, String> = [
         ("FDB_PUBLIC_IP", "10.0.0.1"),
         ("FDB_POD_IP", "10.0.0.1"),

@@ -46,11 +46,17 @@ pub enum Gate {
     UptimeBeforeRestart,
     /// What costs a recovery keeps its distance to the last one.
     RecoverySpacing,
+    /// No more process groups change places at once than one fault domain has.
+    MovesAtOnce,
+    /// As many logical fault domains stay in use as the redundancy mode needs.
+    EnoughDomains,
+    /// Nobody takes more coordinators down at once than can be missing.
+    CoordinatorMajority,
 }
 
 impl Gate {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::RecordedFirst,
         Self::StatusCompareAndSet,
         Self::EpochFence,
@@ -71,6 +77,9 @@ impl Gate {
         Self::ConfigurationEverywhere,
         Self::UptimeBeforeRestart,
         Self::RecoverySpacing,
+        Self::MovesAtOnce,
+        Self::EnoughDomains,
+        Self::CoordinatorMajority,
     ];
 
     /// The name it is listed under.
@@ -96,6 +105,9 @@ impl Gate {
             Self::ConfigurationEverywhere => "configuration-everywhere",
             Self::UptimeBeforeRestart => "uptime-before-restart",
             Self::RecoverySpacing => "recovery-spacing",
+            Self::MovesAtOnce => "moves-at-once",
+            Self::EnoughDomains => "enough-domains",
+            Self::CoordinatorMajority => "coordinator-majority",
         }
     }
 

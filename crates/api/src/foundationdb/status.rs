@@ -80,6 +80,22 @@ pub struct QuorateStatus {
     pub holds: Option<Vec<HoldStatus>>,
     /// Room for automatic replacements.
     pub buckets: Option<Vec<BucketStatus>>,
+    /// Logical fault domains that found no host and are not used until there is another node.
+    pub set_aside: Option<Vec<SetAsideStatus>>,
+}
+
+/// A logical fault domain that found no host.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SetAsideStatus {
+    /// Its name.
+    pub fault_domain: String,
+    /// Since when.
+    pub since: Option<Time>,
+    /// The fewest nodes there were meanwhile that take any pod; with one more it is tried again.
+    #[serde(default)]
+    pub open_nodes: i64,
 }
 
 /// Room for automatic replacements of one kind of process.
@@ -246,6 +262,8 @@ pub struct ProcessGroupStatus {
     /// Its zone.
     #[schemars(length(max = 512))]
     pub fault_domain: Option<String>,
+    /// Whether its zone is a logical fault domain, for which it was made.
+    pub logical_fault_domain: Option<bool>,
 }
 
 /// Something about a process group that is not as it should be.

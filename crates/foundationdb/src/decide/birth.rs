@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use quorate_quorum::spread::{Candidate, spread};
+use quorate_quorum::spread::Candidate;
 use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
 
-use super::{Adds, Draft, is_ours, revival};
+use super::{Adds, Draft, coordinators, is_ours, revival};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
@@ -47,7 +47,7 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let wanted = desired.coordinator_count();
     let candidates = candidates(draft);
     let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
-    let chosen = spread(&candidates, wanted, &[1]);
+    let chosen = coordinators::apart(&candidates, wanted);
     // Those that are late are long_enough for, so that the choice is a good one; but not for ever.
     let oldest = draft.seen.kube.pods.values().map(|pod| pod.created).min();
     let long_enough =
@@ -77,8 +77,9 @@ fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
         let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
         let runs =
             pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
-        let zone = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
-        Some(Candidate { id: id.clone(), priority, domains: vec![zone] })
+        let host = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
+        let zone = group.domain_key().unwrap_or(&host).to_owned();
+        Some(Candidate { id: id.clone(), priority, domains: vec![host, zone] })
     };
     draft.status.groups.iter().filter_map(candidate).collect()
 }
@@ -177,23 +178,23 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let desired = &draft.seen.desired;
     let report = draft.report?;
     let holders = |class: ProcessClass| holds_copies(class);
-    let seen = report.processes.values().filter(|process| process.class.is_some_and(holders));
-    let mut zones: BTreeSet<String> = seen.filter_map(|process| process.zone.clone()).collect();
+    let mut zones = report.zones(|process| process.class.is_some_and(holders));
     // Where the report did not arrive, the pods that run are all there is to go by.
     let by_pods = report.processes.is_empty();
     if by_pods {
-        zones = candidates(draft).into_iter().flat_map(|candidate| candidate.domains).collect();
+        let hosts = candidates(draft).into_iter().filter_map(|candidate| candidate.domains.into_iter().next());
+        zones = hosts.collect::<BTreeSet<_>>().len();
     }
     let copies = Copies::of(desired.redundancy_mode());
     let needed = copies.log.max(copies.storage) as usize;
     let ready = draft.seen.kube.pods.values().filter(|pod| pod.ready && pod.deleted_since.is_none()).count();
     let longest = report.processes.values().filter_map(|process| process.uptime).fold(0.0, f64::max);
     let all_are_there = by_pods || report.processes.len() >= ready || longest >= PATIENCE_WITH_PROCESSES;
-    if Gate::EnoughZonesAtBirth.passes(zones.len() >= needed && all_are_there) {
+    if Gate::EnoughZonesAtBirth.passes(zones >= needed && all_are_there) {
         return None;
     }
     let sentence = format!("the database is not created yet: {} needs processes in {needed} zones", desired.redundancy_mode());
-    let measured = format!("{} of {ready} processes, in {} zones", report.processes.len(), zones.len());
+    let measured = format!("{} of {ready} processes, in {zones} zones", report.processes.len());
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
     Some(hold.compared(measured, format!("all of them, in {needed} zones")))
 }

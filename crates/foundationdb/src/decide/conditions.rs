@@ -23,20 +23,21 @@ pub(super) fn observe(draft: &mut Draft<'_>) {
 /// What pods of each class were asked to be; made once per class, not once per pod.
 struct Asked {
     digests: BTreeMap<ProcessClass, String>,
-    monitors: BTreeMap<ProcessClass, (String, MonitorConfiguration)>,
+    /// By class, and whether in logical fault domains.
+    monitors: BTreeMap<(ProcessClass, bool), (String, MonitorConfiguration)>,
 }
 
 impl Asked {
     fn new(draft: &Draft<'_>) -> Self {
         let desired = &draft.seen.desired;
         let connection = draft.status.connection.as_deref();
-        let classes: BTreeSet<ProcessClass> =
-            draft.status.groups.values().map(|group| group.class).chain(desired.counts.keys().copied()).collect();
-        let monitor = |class| {
-            let configuration = objects::monitor_configuration(desired, class, connection);
-            (class, (objects::monitor_text(&configuration), configuration))
+        let kinds: BTreeSet<(ProcessClass, bool)> =
+            draft.status.groups.values().map(|group| (group.class, group.packed)).collect();
+        let monitor = |(class, packed)| {
+            let configuration = objects::monitor_configuration(desired, class, packed, connection);
+            ((class, packed), (objects::monitor_text(&configuration), configuration))
         };
-        Self { digests: BTreeMap::new(), monitors: classes.into_iter().map(monitor).collect() }
+        Self { digests: BTreeMap::new(), monitors: kinds.into_iter().map(monitor).collect() }
     }
 
     fn digest(&mut self, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> String {
@@ -57,7 +58,7 @@ fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     let claim = kube.claims.get(&objects::claim_name(&name));
     let service = kube.services.get(&name);
     let outdated = pod.is_some_and(|pod| pod.asked_for.as_deref() != Some(asked.digest(desired, class, id).as_str()));
-    let text = asked.monitors.get(&class).map(|(text, _)| text.as_str());
+    let text = asked.monitors.get(&(class, group.packed)).map(|(text, _)| text.as_str());
     let unsynced = pod.is_some_and(|pod| {
         group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
     });
@@ -133,12 +134,12 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     if group.removal.is_some() {
         group.reached_at(servers.iter().map(|server| host(server.address).to_owned()).collect());
     }
-    for server in &servers {
-        if let Some(zone) = &server.process.zone {
-            group.fault_domain = Some(zone.clone());
-        }
+    if !group.packed
+        && let Some(zone) = servers.iter().rev().find_map(|server| server.process.zone.as_ref())
+    {
+        group.fault_domain = Some(zone.clone());
     }
-    let started_otherwise = pod.zip(asked.monitors.get(&group.class)).is_some_and(|(pod, (_, monitor))| {
+    let started_otherwise = pod.zip(asked.monitors.get(&(group.class, group.packed))).is_some_and(|(pod, (_, monitor))| {
         group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor))
     });
     group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);

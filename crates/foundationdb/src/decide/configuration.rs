@@ -73,15 +73,11 @@ fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (Con
 fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, String)> {
     let asked = desired.redundancy_mode();
     let copies = Copies::of(asked);
-    let zones: BTreeSet<&str> = report
-        .processes
-        .values()
-        .filter(|process| process.excluded == Some(false) && process.class.is_some_and(crate::tolerance::holds_copies))
-        .filter_map(|process| process.zone.as_deref())
-        .collect();
+    let zones =
+        report.zones(|process| process.excluded == Some(false) && process.class.is_some_and(crate::tolerance::holds_copies));
     let needed = copies.log.max(copies.storage) as usize;
-    if zones.len() < needed {
-        let obstacle = format!("{asked} needs {needed} zones with storage or log processes, and there are {}", zones.len());
+    if zones < needed {
+        let obstacle = format!("{asked} needs {needed} zones with storage or log processes, and there are {zones}");
         return Some((obstacle, "processes in more zones".to_owned()));
     }
     if asked.spans_halls() {

@@ -10,7 +10,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 use super::members::Server;
 use super::{Draft, TakesAway, lock};
 use crate::report::{CoordinatorReport, bare, host, port};
-use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{DatabaseReport, Desired, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
@@ -118,7 +118,7 @@ impl<'a> Standing<'a> {
         }
         let desired = &draft.seen.desired;
         let by_name = desired.routing.uses_names();
-        let mut zones = BTreeSet::new();
+        let (mut zones, mut logical) = (BTreeSet::new(), BTreeSet::new());
         for (one, process) in &self.now {
             // Whoever is nobody of ours may be a peer's; only our own are judged.
             let Some((id, server)) = process else { continue };
@@ -128,6 +128,9 @@ impl<'a> Standing<'a> {
             if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
                 return Some(Wrong::Undesired(format!("{id} shares its zone with another")));
             }
+            if server.process.zone.as_deref().is_some_and(|zone| !logical.insert(zone)) && self.could_all_differ(desired) {
+                return Some(Wrong::Undesired(format!("{id} shares its logical fault domain with another")));
+            }
             if by_name && server.process.dns_name.is_some() && bare(&one.address).parse::<std::net::SocketAddr>().is_ok() {
                 return Some(Wrong::Undesired(format!("{id} is written by its address, and names are asked for")));
             }
@@ -135,6 +138,20 @@ impl<'a> Standing<'a> {
         let wanted = desired.coordinator_count();
         (self.now.len() < wanted && self.zones() >= wanted || self.now.len() > wanted)
             .then(|| Wrong::Undesired(format!("there are {}, and {wanted} are wanted", self.now.len())))
+    }
+
+    /// Whether there are enough places for every coordinator to be alone in its logical fault domain as well.
+    fn could_all_differ(&self, desired: &Desired) -> bool {
+        let candidates: Vec<_> = self.candidates(|_| 0).collect();
+        spread(&candidates, desired.coordinator_count(), &[1, 1]).len() == desired.coordinator_count()
+    }
+
+    /// Everybody who may be one, with its host and its zone.
+    fn candidates(&self, bonus: impl Fn(&ProcessGroupId) -> i64) -> impl Iterator<Item = Candidate<ProcessGroupId>> {
+        self.candidates.iter().filter_map(move |(id, (server, priority))| {
+            let domains = vec![server.process.physical()?.to_owned(), server.process.zone.clone()?];
+            Some(Candidate { id: id.clone(), priority: priority + bonus(id), domains })
+        })
     }
 
     fn zones(&self) -> usize {
@@ -165,6 +182,12 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     (Gate::EligibleCoordinators.passes(fit) && named && pod.ready && pod.deleted_since.is_none()).then_some(priority)
 }
 
+/// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.
+pub(super) fn apart(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
+    let chosen = spread(candidates, wanted, &[1, 1]);
+    if chosen.len() < wanted { spread(candidates, wanted, &[1]) } else { chosen }
+}
+
 fn is_first(address: &str) -> bool {
     matches!(port(bare(address)), "4500" | "4501")
 }
@@ -179,12 +202,9 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
         Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
     };
     let wanted = desired.coordinator_count();
-    let candidate = |(id, (server, priority)): (&ProcessGroupId, &(Server<'_>, i64))| {
-        let priority = priority + if standing.is_now(id) { STAYS } else { 0 };
-        Some(Candidate { id: id.clone(), priority, domains: vec![server.process.physical()?.to_owned()] })
-    };
-    let candidates: Vec<Candidate<ProcessGroupId>> = standing.candidates.iter().filter_map(candidate).collect();
-    let chosen = spread(&candidates, wanted, &[1]);
+    let candidates: Vec<Candidate<ProcessGroupId>> =
+        standing.candidates(|id| if standing.is_now(id) { STAYS } else { 0 }).collect();
+    let chosen = apart(&candidates, wanted);
     if chosen.len() < wanted {
         let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
         let hold =

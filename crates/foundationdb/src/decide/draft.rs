@@ -60,6 +60,7 @@ impl<'a> Draft<'a> {
             connection: recorded.connection.clone(),
             configured: recorded.configured,
             running_version: recorded.running_version.clone(),
+            set_aside: recorded.set_aside.clone(),
             ..ClusterStatus::default()
         };
         Self {
@@ -129,6 +130,21 @@ impl<'a> Draft<'a> {
         let group = &self.status.groups[id];
         let node = || self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, group.class, id))?.node.clone();
         group.fault_domain.clone().or_else(node).unwrap_or_default()
+    }
+
+    /// Where a process group really is: its zone, or for one in a logical fault domain the host that carries it.
+    pub(super) fn physical_zone(&self, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+        if !group.packed {
+            return group.fault_domain.clone();
+        }
+        let seen = self.members.of(id, group).iter().find_map(|server| server.process.physical_zone.clone());
+        let of_node = || {
+            let node = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, group.class, id))?.node.as_ref()?;
+            let label = self.seen.desired.topology.zone.label()?;
+            let named = self.seen.kube.nodes.get(node).and_then(|node| node.labels.get(label));
+            Some(named.unwrap_or(node).clone())
+        };
+        seen.or_else(of_node)
     }
 
     /// How many zones there are.

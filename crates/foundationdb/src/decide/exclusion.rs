@@ -11,7 +11,7 @@ use super::members::Server;
 use super::{Draft, TakesAway, lock};
 use crate::report::MOST_GENERATIONS;
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let candidates: Vec<ProcessGroupId> = draft
@@ -165,7 +165,8 @@ struct Room {
     /// Serving processes of each class that are not excluded, and how many are wanted.
     serving: BTreeMap<ProcessClass, (usize, usize)>,
     /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
-    zones: BTreeMap<Kind, BTreeMap<String, usize>>,
+    /// Counted as the database counts zones, and as hosts are counted.
+    zones: BTreeMap<(Kind, Sense), BTreeMap<String, usize>>,
     copies: Copies,
 }
 
@@ -175,6 +176,24 @@ enum Kind {
     Log,
     /// Storage processes can hold logs too, if only in need.
     LogCapable,
+}
+
+/// Two senses of a zone, which differ where there are logical fault domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sense {
+    Logical,
+    Physical,
+}
+
+impl Sense {
+    const ALL: [Self; 2] = [Self::Logical, Self::Physical];
+
+    fn zone(self, process: &ProcessReport) -> Option<&str> {
+        match self {
+            Self::Logical => process.zone.as_deref(),
+            Self::Physical => process.physical(),
+        }
+    }
 }
 
 impl Kind {
@@ -206,16 +225,17 @@ impl Room {
         }
         for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
             let Some(class) = process.class else { continue };
-            room.count(class, process.physical(), 1);
+            room.count(class, process);
         }
         room
     }
 
-    fn count(&mut self, class: ProcessClass, zone: Option<&str>, processes: usize) {
-        self.serving.entry(class).or_default().0 += processes;
-        if let Some(zone) = zone {
+    fn count(&mut self, class: ProcessClass, process: &ProcessReport) {
+        self.serving.entry(class).or_default().0 += 1;
+        for sense in Sense::ALL {
+            let Some(zone) = sense.zone(process) else { continue };
             for kind in Kind::of(class) {
-                *self.zones.entry(*kind).or_default().entry(zone.to_owned()).or_default() += processes;
+                *self.zones.entry((*kind, sense)).or_default().entry(zone.to_owned()).or_default() += 1;
             }
         }
     }
@@ -255,7 +275,7 @@ impl Room {
 
     fn add(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
         for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
-            self.count(class, server.process.physical(), 1);
+            self.count(class, server.process);
         }
     }
 
@@ -264,8 +284,10 @@ impl Room {
             if let Some((serving, _)) = self.serving.get_mut(&class) {
                 *serving = serving.saturating_sub(1);
             }
-            for kind in Kind::of(class) {
-                let (Some(zones), Some(zone)) = (self.zones.get_mut(kind), server.process.physical()) else { continue };
+            for (kind, sense) in Kind::of(class).iter().flat_map(|kind| Sense::ALL.map(|sense| (*kind, sense))) {
+                let (Some(zones), Some(zone)) = (self.zones.get_mut(&(kind, sense)), sense.zone(server.process)) else {
+                    continue;
+                };
                 if let Some(left) = zones.get_mut(zone) {
                     *left = left.saturating_sub(1);
                 }
@@ -284,7 +306,8 @@ impl Room {
                 Kind::Log => self.copies.log,
                 Kind::LogCapable => self.copies.storage.max(self.copies.log),
             };
-            let left = self.zones.get(kind).map_or(0, BTreeMap::len);
+            let left =
+                Sense::ALL.iter().map(|sense| self.zones.get(&(*kind, *sense)).map_or(0, BTreeMap::len)).min().unwrap_or(0);
             if !Gate::ZonesForCopies.passes(left >= needed as usize) {
                 let sentence =
                     format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());

@@ -35,7 +35,7 @@ fn buckets(draft: &Draft<'_>) -> Buckets<Bucket> {
     let mut buckets = Buckets::new(limits, in_flight.map(|(id, group)| (Bucket::of(group.class), id.to_string())));
     if replacements.by_fault_domain {
         buckets.count_domains(
-            draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), group.fault_domain.clone()?))),
+            draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), draft.physical_zone(id, group)?))),
         );
     }
     buckets
@@ -132,9 +132,10 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, id: &ProcessGro
 
 /// Many tainted zones at once are maintenance by somebody else, and not many failures.
 fn too_many_tainted(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<Hold> {
-    let zones = |tainted: bool| -> BTreeSet<&str> {
-        let counts = |group: &&ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
-        draft.status.groups.values().filter(counts).filter_map(|group| group.fault_domain.as_deref()).collect()
+    let zones = |tainted: bool| -> BTreeSet<String> {
+        let counts = |group: &ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
+        let groups = draft.status.groups.iter().filter(|(_, group)| counts(group));
+        groups.filter_map(|(id, group)| draft.physical_zone(id, group)).collect()
     };
     let (all, tainted) = (zones(false).len(), zones(true).len());
     let most = match draft.seen.desired.automation.replacements.most_tainted_domains {

@@ -5,7 +5,7 @@
 
 use quorate_quorum::Severity;
 
-use super::Draft;
+use super::{Draft, distribution};
 use crate::{ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -13,10 +13,13 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     for class in ProcessClass::ALL {
         let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
         let have = draft.live(*class).count();
-        for _ in have..want {
+        for domain in distribution::domains_of_new(draft, *class, want.saturating_sub(have)) {
             let id = next_id(draft, *class);
-            draft.status.groups.insert(id.clone(), ProcessGroup::new(*class));
-            added.push(id.to_string());
+            let prefix = draft.seen.desired.prefix.as_deref();
+            let group =
+                domain.map_or_else(|| ProcessGroup::new(*class), |domain| ProcessGroup::packed_into(*class, prefix, domain));
+            added.push(group.domain_key().map_or_else(|| id.to_string(), |domain| format!("{id} (in {domain})")));
+            draft.status.groups.insert(id, group);
         }
     }
     if !added.is_empty() {

@@ -33,8 +33,7 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
         ));
         return;
     }
-    let class = draft.status.groups[id].class;
-    let pod = Box::new(objects::pod(desired, class, id, address));
+    let pod = Box::new(objects::pod(desired, id, &draft.status.groups[id], address));
     draft.steps.push(Step::adds(Adds::Pod(pod), Guard::epoch(draft.seen.epoch), format!("{id} has no pod")));
 }
 

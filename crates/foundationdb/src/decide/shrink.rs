@@ -1,4 +1,5 @@
 //! Shrinking: process groups beyond what was asked for are marked to go, those first that stand closest together.
+//! Where they are packed into logical fault domains, those domains say who goes.
 //!
 //! Who happens to be absent from one report is no better victim than anybody else: absence is repaired elsewhere, and a mark is for ever.
 
@@ -7,14 +8,14 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use quorate_quorum::{Hold, Severity};
 
-use super::Draft;
+use super::{Draft, distribution};
 use crate::{ProcessClass, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     for class in ProcessClass::ALL {
         let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
         let have = draft.live(*class).count();
-        if have > want {
+        if have > want && !distribution::chooses(draft) {
             shrink(draft, *class, have, want);
         }
     }

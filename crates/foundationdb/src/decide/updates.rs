@@ -53,7 +53,7 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     }
     let chosen: Vec<ProcessGroupId> = match mode {
         AtOnce::All => serving.to_vec(),
-        AtOnce::Zone => ids.iter().map(|id| (*id).clone()).collect(),
+        AtOnce::Zone => keeping_a_majority(draft, ids),
         AtOnce::ProcessGroup => ids.iter().take(1).map(|id| (*id).clone()).collect(),
         AtOnce::Nothing => return,
     };
@@ -63,6 +63,22 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     for id in &chosen {
         delete(draft, id, mode == AtOnce::All, guard.clone());
     }
+}
+
+/// A logical fault domain may span several hosts, and so have several coordinators; as many of them go at once as may be missing.
+fn keeping_a_majority(draft: &Draft<'_>, zone: &[&ProcessGroupId]) -> Vec<ProcessGroupId> {
+    let all = draft.report.map_or(0, |report| report.coordinators.len());
+    // A single one can't be spared, and has to go all the same.
+    let mut spare = (all.saturating_sub(1) / 2).max(1);
+    let mut may_go = |id: &ProcessGroupId| {
+        if !draft.is_coordinator(id) {
+            return true;
+        }
+        let may = Gate::CoordinatorMajority.passes(spare > 0);
+        spare = spare.saturating_sub(1);
+        may
+    };
+    zone.iter().filter(|id| may_go(id)).map(|id| (*id).clone()).collect()
 }
 
 /// What stands in the way, and what would clear it.

@@ -13,8 +13,13 @@ pub const CLUSTER_FILE: &str = "cluster-file";
 pub(super) const CA_FILE: &str = "ca-file";
 const RUNNING_VERSION: &str = "running-version";
 
-/// The ConfigMap. `classes` are those that still have process groups: their pods mount their document even if no more are asked for.
-pub fn config_map(desired: &Desired, connection: Option<&str>, classes: impl IntoIterator<Item = ProcessClass>) -> ConfigMap {
+/// The ConfigMap. `kinds` are the classes that still have process groups, and whether in logical fault domains: their pods mount their
+/// document even if no more of them are asked for.
+pub fn config_map(
+    desired: &Desired,
+    connection: Option<&str>,
+    kinds: impl IntoIterator<Item = (ProcessClass, bool)>,
+) -> ConfigMap {
     let theirs = desired.config_map.clone().unwrap_or_default();
     let mut metadata = metadata::cluster_metadata(desired, config_map_name(desired), Some(&theirs.metadata));
     metadata.owner_references = Some(vec![metadata::owner(desired)]);
@@ -25,10 +30,11 @@ pub fn config_map(desired: &Desired, connection: Option<&str>, classes: impl Int
     if !desired.trusted_cas.is_empty() {
         data.insert(CA_FILE.to_owned(), desired.trusted_cas.join("\n"));
     }
-    let asked = desired.counts.iter().filter(|(_, count)| **count > 0).map(|(class, _)| *class);
-    let classes: BTreeSet<ProcessClass> = asked.chain(classes).collect();
-    for class in classes {
-        data.insert(monitor_key(class), monitor_text(&monitor_configuration(desired, class, connection)));
+    let packs = desired.distribution.is_some();
+    let asked = desired.counts.iter().filter(|(_, count)| **count > 0).map(|(class, _)| (*class, packs));
+    let kinds: BTreeSet<(ProcessClass, bool)> = asked.chain(kinds).collect();
+    for (class, packed) in kinds {
+        data.insert(monitor_key(class, packed), monitor_text(&monitor_configuration(desired, class, packed, connection)));
     }
     ConfigMap { metadata, data: Some(data), binary_data: theirs.binary_data, immutable: None }
 }
@@ -43,7 +49,8 @@ pub fn is_our_key(key: &str) -> bool {
     [CLUSTER_FILE, RUNNING_VERSION, CA_FILE].contains(&key) || key.starts_with("fdbmonitor-conf-")
 }
 
-/// Under which key the monitor's document of a class is.
-pub(super) fn monitor_key(class: ProcessClass) -> String {
-    format!("fdbmonitor-conf-{class}-json")
+/// Under which key the monitor's document of a class is. Pods in logical fault domains have one of their own, so that turning those on
+/// or off changes nothing for the pods that are there.
+pub(super) fn monitor_key(class: ProcessClass, packed: bool) -> String {
+    if packed { format!("fdbmonitor-conf-{class}-packed-json") } else { format!("fdbmonitor-conf-{class}-json") }
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::volumes::{BINARIES, CONFIG_MAP, DATA, LOGS, mount};
-use super::{INIT_CONTAINER, MAIN_CONTAINER, SIDECAR_CONTAINER, environment, pod_name};
+use super::{INIT_CONTAINER, MAIN_CONTAINER, SIDECAR_CONTAINER, environment};
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
 const MONITOR_LOG: &str = "/var/log/fdb-trace-logs/monitor.log";
@@ -14,7 +14,7 @@ const MONITOR_LOG: &str = "/var/log/fdb-trace-logs/monitor.log";
 const CRASH_LOOP: &str = "crash-loop";
 
 /// Completes the template's containers: the main one comes first and the sidecar last, unless the template places them itself.
-pub(super) fn complete(spec: &mut PodSpec, desired: &Desired, class: ProcessClass, group: &ProcessGroupId) {
+pub(super) fn complete(spec: &mut PodSpec, desired: &Desired, class: ProcessClass, group: &ProcessGroupId, domain: Option<&str>) {
     if let Some(containers) = &mut spec.init_containers {
         containers.retain(|container| container.name != INIT_CONTAINER);
     }
@@ -28,7 +28,7 @@ pub(super) fn complete(spec: &mut PodSpec, desired: &Desired, class: ProcessClas
     }
     for container in containers {
         match container.name.as_str() {
-            MAIN_CONTAINER => complete_main(container, desired, class, group),
+            MAIN_CONTAINER => complete_main(container, desired, class, group, domain),
             SIDECAR_CONTAINER => complete_sidecar(container, desired),
             _ => {}
         }
@@ -40,7 +40,13 @@ pub(super) fn complete(spec: &mut PodSpec, desired: &Desired, class: ProcessClas
     }
 }
 
-fn complete_main(container: &mut Container, desired: &Desired, class: ProcessClass, group: &ProcessGroupId) {
+fn complete_main(
+    container: &mut Container,
+    desired: &Desired,
+    class: ProcessClass,
+    group: &ProcessGroupId,
+    domain: Option<&str>,
+) {
     container.image = Some(image(container.image.as_deref(), &desired.image));
     let mut args = texts(&["--input-dir", CONFIG_MAP.1, "--log-path", MONITOR_LOG]);
     let servers = desired.servers_per_pod(class);
@@ -48,8 +54,7 @@ fn complete_main(container: &mut Container, desired: &Desired, class: ProcessCla
         args.extend(["--process-count".to_owned(), servers.to_string()]);
     }
     container.args = Some(args);
-    let pod = pod_name(desired, class, group);
-    environment::extend(container, environment::environment(desired, class, group, &pod));
+    environment::extend(container, environment::environment(desired, class, group, domain));
     mount(container, &[DATA, CONFIG_MAP, BINARIES, LOGS]);
     protect(container);
     require(container, "1", "8Gi");

@@ -2,13 +2,15 @@
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSelector};
 
-use super::{annotations, dns_name, volumes};
+use super::{annotations, dns_name, pod_name, volumes};
 use crate::{Desired, ProcessClass, ProcessGroupId, Zone};
 
 pub(crate) const PUBLIC_IP: &str = "FDB_PUBLIC_IP";
 pub(super) const POD_IP: &str = "FDB_POD_IP";
 pub(super) const MACHINE_ID: &str = "FDB_MACHINE_ID";
-pub(super) const ZONE_ID: &str = "FDB_ZONE_ID";
+/// The zone of a pod's processes.
+pub const ZONE_ID: &str = "FDB_ZONE_ID";
+pub(super) const PHYSICAL_ZONE_ID: &str = "FDB_PHYSICAL_ZONE_ID";
 pub(super) const INSTANCE_ID: &str = "FDB_INSTANCE_ID";
 pub(super) const DNS_NAME: &str = "FDB_DNS_NAME";
 
@@ -16,7 +18,7 @@ const NODE_NAME: &str = "spec.nodeName";
 const POD_NAME: &str = "metadata.name";
 
 /// Our variables, in the existing operator's order.
-pub(super) fn environment(desired: &Desired, class: ProcessClass, group: &ProcessGroupId, pod: &str) -> Vec<EnvVar> {
+pub(super) fn environment(desired: &Desired, class: ProcessClass, group: &ProcessGroupId, domain: Option<&str>) -> Vec<EnvVar> {
     let mut variables = vec![text("FDB_CLUSTER_FILE", "/var/dynamic-conf/fdb.cluster")];
     if !desired.trusted_cas.is_empty() {
         variables.push(text("FDB_TLS_CA_FILE", "/var/dynamic-conf/ca.pem"));
@@ -33,10 +35,13 @@ pub(super) fn environment(desired: &Desired, class: ProcessClass, group: &Proces
         field("FDB_NODE_NAME", NODE_NAME),
     ]);
     variables.extend(addresses(desired));
-    variables.extend(machine_and_zone(&desired.topology.zone));
+    match domain {
+        Some(domain) => variables.extend(packed(&desired.topology.zone, domain)),
+        None => variables.extend(machine_and_zone(&desired.topology.zone)),
+    }
     variables.push(text(INSTANCE_ID, &group.0));
     if desired.routing.dns_locality {
-        variables.push(text(DNS_NAME, &dns_name(desired, pod)));
+        variables.push(text(DNS_NAME, &dns_name(desired, &pod_name(desired, class, group))));
     }
     variables
 }
@@ -73,6 +78,17 @@ fn machine_and_zone(zone: &Zone) -> Vec<EnvVar> {
             vec![field(MACHINE_ID, NODE_NAME), field(ZONE_ID, value_from.as_deref().unwrap_or(NODE_NAME))]
         }
     }
+}
+
+/// The logical fault domain is the zone; where the pod really is goes by another name.
+fn packed(zone: &Zone, domain: &str) -> Vec<EnvVar> {
+    let mut variables = vec![field(MACHINE_ID, NODE_NAME), text(ZONE_ID, domain)];
+    match zone {
+        Zone::Node { value_from: Some(from), .. } if from.starts_with('$') => {}
+        Zone::Node { value_from, .. } => variables.push(field(PHYSICAL_ZONE_ID, value_from.as_deref().unwrap_or(NODE_NAME))),
+        Zone::Pod | Zone::Cluster(_) => variables.push(field(PHYSICAL_ZONE_ID, NODE_NAME)),
+    }
+    variables
 }
 
 fn text(name: &str, value: &str) -> EnvVar {

@@ -55,8 +55,12 @@ fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours
 
 /// What selects the pods of a class.
 pub(super) fn class_selector(desired: &Desired, class: ProcessClass) -> BTreeMap<String, String> {
-    let key = desired.labels.class.first().map_or(labels::CLASS, String::as_str);
-    selector(desired, key, class.name())
+    selector(desired, class_label(desired), class.name())
+}
+
+/// The label that names the class.
+pub(super) fn class_label(desired: &Desired) -> &str {
+    desired.labels.class.first().map_or(labels::CLASS, String::as_str)
 }
 
 /// What selects the pod of a process group.

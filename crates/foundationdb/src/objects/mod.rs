@@ -24,9 +24,11 @@ pub use claim::{claim, claim_size};
 pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_text};
 pub use disruption_budget::disruption_budget;
 pub(crate) use environment::PUBLIC_IP;
+pub use environment::ZONE_ID;
 pub use metadata::owner;
 pub use monitor_configuration::monitor_configuration;
 pub use names::{address, claim_name, config_map_name, dns_name, pod_name};
+pub use placement::domains_must_be_apart;
 pub use pod::pod;
 pub use requests::{Requests, requests};
 pub use service::{headless_service, pod_service};
@@ -39,6 +41,8 @@ pub mod labels {
     pub const CLASS: &str = "foundationdb.org/fdb-process-class";
     /// The process group.
     pub const GROUP: &str = "foundationdb.org/fdb-process-group-id";
+    /// The logical fault domain, on pods that are in one.
+    pub const DISTRIBUTION_KEY: &str = "foundationdb.org/distribution-key";
 }
 
 /// The annotations on objects.

@@ -4,8 +4,14 @@ use super::{environment, port_offset, volumes};
 use crate::monitor::{Argument, ArgumentKind, MonitorConfiguration};
 use crate::{Desired, ProcessClass, Zone};
 
-/// The document of a class. Without a connection string, servers would begin databases of their own, so none run.
-pub fn monitor_configuration(desired: &Desired, class: ProcessClass, connection: Option<&str>) -> MonitorConfiguration {
+/// The document of a class, or of those of its process groups that are in logical fault domains. Without a connection string, servers
+/// would begin databases of their own, so none run.
+pub fn monitor_configuration(
+    desired: &Desired,
+    class: ProcessClass,
+    packed: bool,
+    connection: Option<&str>,
+) -> MonitorConfiguration {
     let runs = connection.is_some_and(|connection| !connection.is_empty()) && !desired.buggify.empty_monitor_configuration;
     let mut arguments = vec![
         Argument::literal("--cluster_file=/var/fdb/data/fdb.cluster"),
@@ -18,8 +24,15 @@ pub fn monitor_configuration(desired: &Desired, class: ProcessClass, connection:
         process_id(),
         locality("instance_id", environment::INSTANCE_ID),
         locality("machineid", environment::MACHINE_ID),
-        locality("zoneid", zone_variable(&desired.topology.zone)),
     ];
+    let zone = zone_variable(&desired.topology.zone);
+    if packed {
+        // The database keeps copies apart by the first; whoever counts hosts counts the second.
+        let physical = if zone == environment::ZONE_ID { environment::PHYSICAL_ZONE_ID } else { zone };
+        arguments.extend([locality("zoneid", environment::ZONE_ID), locality("physical_zone", physical)]);
+    } else {
+        arguments.push(locality("zoneid", zone));
+    }
     if desired.listens_explicitly() {
         arguments.push(address(desired, "listen_address", environment::POD_IP));
     }

@@ -5,22 +5,29 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 
 use super::digest::digest;
-use super::{annotations, asked_for, containers, metadata, placement, pod_name, volumes};
-use crate::{Desired, ProcessClass, ProcessGroupId};
+use super::{annotations, asked_for, containers, labels, metadata, placement, pod_name, volumes};
+use crate::{Desired, ProcessGroup, ProcessGroupId};
 
 /// The pod of a process group: what its template says, completed. Where each pod has a service, its address is the public one, so the
 /// service comes first.
-pub fn pod(desired: &Desired, class: ProcessClass, group: &ProcessGroupId, service_address: Option<&str>) -> Pod {
+pub fn pod(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup, service_address: Option<&str>) -> Pod {
+    let (class, domain) = (of.class, of.domain_key());
     let template = desired.templates.get(&class).map(|template| template.pod.clone()).unwrap_or_default();
     let name = pod_name(desired, class, group);
     let mut metadata = metadata::group_metadata(desired, name.clone(), template.metadata.as_ref(), class, group);
     metadata.owner_references = Some(vec![metadata::owner(desired)]);
     annotate(&mut metadata, desired, service_address);
+    if let Some(domain) = domain {
+        metadata.labels.get_or_insert_default().insert(labels::DISTRIBUTION_KEY.to_owned(), domain.to_owned());
+    }
 
     let mut spec = template.spec.unwrap_or_default();
-    containers::complete(&mut spec, desired, class, group);
-    placement::keep_apart(&mut spec, desired, class);
-    volumes::add_volumes(&mut spec, desired, class, &name);
+    containers::complete(&mut spec, desired, class, group, domain);
+    match domain {
+        Some(domain) => placement::keep_domains_apart(&mut spec, desired, class, domain),
+        None => placement::keep_apart(&mut spec, desired, class),
+    }
+    volumes::add_volumes(&mut spec, desired, of, &name);
     placement::keep_from_nodes(&mut spec, desired, group);
     if desired.routing.headless_service {
         spec.hostname = Some(name);

@@ -34,7 +34,7 @@ impl Requests {
 pub fn requests(desired: &Desired, class: ProcessClass) -> Requests {
     let any = ProcessGroupId::new(desired.prefix.as_deref(), class, 0);
     let mut spec = desired.templates.get(&class).and_then(|template| template.pod.spec.clone()).unwrap_or_default();
-    super::containers::complete(&mut spec, desired, class, &any);
+    super::containers::complete(&mut spec, desired, class, &any, None);
     Requests::of(&spec)
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 
 use super::config_map::{CA_FILE, CLUSTER_FILE, monitor_key};
 use super::{claim_name, config_map_name};
-use crate::{Desired, ProcessClass};
+use crate::{Desired, ProcessGroup};
 
 pub(super) const DATA: (&str, &str) = ("data", "/var/fdb/data");
 pub(super) const CONFIG_MAP: (&str, &str) = ("config-map", "/var/dynamic-conf");
@@ -16,8 +16,8 @@ pub(super) const LOGS: (&str, &str) = ("fdb-trace-logs", LOG_PATH);
 pub(super) const LOG_PATH: &str = "/var/log/fdb-trace-logs";
 
 /// Adds the volumes that the template does not have itself.
-pub(super) fn add_volumes(spec: &mut PodSpec, desired: &Desired, class: ProcessClass, pod: &str) {
-    let data = if class.is_stateful() {
+pub(super) fn add_volumes(spec: &mut PodSpec, desired: &Desired, group: &ProcessGroup, pod: &str) {
+    let data = if group.class.is_stateful() {
         let claim = PersistentVolumeClaimVolumeSource { claim_name: claim_name(pod), read_only: None };
         Volume { name: DATA.0.to_owned(), persistent_volume_claim: Some(claim), ..Volume::default() }
     } else {
@@ -27,7 +27,7 @@ pub(super) fn add_volumes(spec: &mut PodSpec, desired: &Desired, class: ProcessC
         name: CONFIG_MAP.0.to_owned(),
         config_map: Some(ConfigMapVolumeSource {
             name: config_map_name(desired),
-            items: Some(files(desired, class)),
+            items: Some(files(desired, group)),
             ..ConfigMapVolumeSource::default()
         }),
         ..Volume::default()
@@ -50,9 +50,9 @@ pub(super) fn mount(container: &mut Container, volumes: &[(&str, &str)]) {
     }
 }
 
-fn files(desired: &Desired, class: ProcessClass) -> Vec<KeyToPath> {
+fn files(desired: &Desired, group: &ProcessGroup) -> Vec<KeyToPath> {
     let file = |key: &str, path: &str| KeyToPath { key: key.to_owned(), path: path.to_owned(), mode: None };
-    let mut files = vec![file(&monitor_key(class), "config.json"), file(CLUSTER_FILE, "fdb.cluster")];
+    let mut files = vec![file(&monitor_key(group.class, group.packed), "config.json"), file(CLUSTER_FILE, "fdb.cluster")];
     if !desired.trusted_cas.is_empty() {
         files.push(file(CA_FILE, "ca.pem"));
     }

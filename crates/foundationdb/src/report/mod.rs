@@ -190,6 +190,14 @@ impl DatabaseReport {
         self.recovery.as_ref()?.seconds_since.filter(|seconds| *seconds >= 0.0)
     }
 
+    /// How many zones there are of some processes: as the database counts them, or really, whichever are fewer.
+    pub fn zones(&self, counts: impl Fn(&ProcessReport) -> bool) -> usize {
+        let counted = || self.processes.values().filter(|process| counts(process));
+        let logical: BTreeSet<&str> = counted().filter_map(|process| process.zone.as_deref()).collect();
+        let physical: BTreeSet<&str> = counted().filter_map(ProcessReport::physical).collect();
+        logical.len().min(physical.len())
+    }
+
     /// Whether something is excluded by this entry.
     pub fn excludes(&self, entry: &str) -> bool {
         self.configuration.as_ref().is_some_and(|configuration| configuration.excluded.contains(entry))

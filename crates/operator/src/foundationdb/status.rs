@@ -7,10 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use quorate_api::conditions::{AVAILABLE, DEPRECATED_FIELDS, FIELDS_WITHOUT_EFFECT, HELD, PROGRESSING};
 use quorate_api::foundationdb::{
     BucketStatus, ClusterHealth, FoundationDBClusterStatus, Generations, HoldStatus, JournalEntry as RecordedEntry, LockStatus,
-    ProcessGroupCondition, ProcessGroupStatus, QuorateStatus,
+    ProcessGroupCondition, ProcessGroupStatus, QuorateStatus, SetAsideStatus,
 };
 use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
-use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
+use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, SetAside};
 use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
 
@@ -30,8 +30,14 @@ pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
         connection: status.connection_string.clone().filter(|connection| !connection.is_empty()),
         configured: status.configured == Some(true),
         running_version: status.running_version.clone().filter(|version| !version.is_empty()),
+        set_aside: quorate.set_aside.iter().flatten().map(recorded_set_aside).collect(),
         groups,
     }
+}
+
+fn recorded_set_aside(aside: &SetAsideStatus) -> (String, SetAside) {
+    let since = aside.since.as_ref().map_or(Timestamp::UNIX_EPOCH, |time| time.0);
+    (aside.fault_domain.clone(), SetAside { since, open_nodes: usize::try_from(aside.open_nodes).unwrap_or(0) })
 }
 
 /// What an object's status says was begun.
@@ -58,6 +64,7 @@ fn recorded_group(group: &ProcessGroupStatus) -> Option<(ProcessGroupId, Process
         class,
         addresses: group.addresses.clone().unwrap_or_default(),
         fault_domain: group.fault_domain.clone(),
+        packed: group.logical_fault_domain.unwrap_or(false),
         removal: group.removal_timestamp.as_ref().map(|time| time.0),
         exclusion: group.exclusion_timestamp.as_ref().map(|time| time.0),
         exclusion_skipped: group.exclusion_skipped.unwrap_or(false),
@@ -149,6 +156,7 @@ pub(crate) fn shown_status(
         configuration,
         data_movement_priority,
         denied,
+        set_aside,
         buckets,
     } = &decision.status;
     if !denied.is_empty() || shown.locks.is_some() {
@@ -185,6 +193,7 @@ pub(crate) fn shown_status(
         journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
             .filter(|entries: &Vec<_>| !entries.is_empty()),
         holds: Some(decision.holds.iter().map(shown_hold).collect()).filter(|holds: &Vec<_>| !holds.is_empty()),
+        set_aside: Some(set_aside.iter().map(shown_set_aside).collect()).filter(|all: &Vec<_>| !all.is_empty()),
         buckets: Some(buckets.iter().map(shown_bucket).collect()).filter(|buckets: &Vec<_>| !buckets.is_empty()),
     });
     shown.conditions = Some(conditions(before, decision, desired, now));
@@ -192,7 +201,7 @@ pub(crate) fn shown_status(
 }
 
 fn shown_group(id: &ProcessGroupId, group: &ProcessGroup) -> ProcessGroupStatus {
-    let ProcessGroup { class, addresses, fault_domain, removal, exclusion, exclusion_skipped, conditions } = group;
+    let ProcessGroup { class, addresses, fault_domain, packed, removal, exclusion, exclusion_skipped, conditions } = group;
     let condition = |(condition, since): (&GroupCondition, &Timestamp)| ProcessGroupCondition {
         type_: Some(condition.name().to_owned()),
         timestamp: Some(since.as_second()),
@@ -206,6 +215,15 @@ fn shown_group(id: &ProcessGroupId, group: &ProcessGroup) -> ProcessGroupStatus 
         exclusion_skipped: exclusion_skipped.then_some(true),
         process_group_conditions: (!conditions.is_empty()).then(|| conditions.iter().map(condition).collect()),
         fault_domain: fault_domain.clone(),
+        logical_fault_domain: packed.then_some(true),
+    }
+}
+
+fn shown_set_aside((fault_domain, aside): (&String, &SetAside)) -> SetAsideStatus {
+    SetAsideStatus {
+        fault_domain: fault_domain.clone(),
+        since: Some(Time(whole_seconds(aside.since))),
+        open_nodes: i64::try_from(aside.open_nodes).unwrap_or(i64::MAX),
     }
 }
 

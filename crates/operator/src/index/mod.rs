@@ -189,6 +189,7 @@ impl Index {
             config_map: known.config_maps.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             nodes: nodes.filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
+            open_nodes: self.nodes.open(),
             ..KubeFacts::default()
         }
     }

@@ -10,6 +10,8 @@ use crate::ClusterKey;
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     nodes: BTreeMap<String, NodeFacts>,
+    /// How many of them take any pod.
+    open: usize,
     /// How many pods each cluster has on a node.
     pods: BTreeMap<String, BTreeMap<ClusterKey, usize>>,
 }
@@ -17,6 +19,11 @@ pub(super) struct Nodes {
 impl Nodes {
     pub(super) fn get(&self, name: &str) -> Option<&NodeFacts> {
         self.nodes.get(name)
+    }
+
+    /// How many take any pod.
+    pub(super) const fn open(&self) -> usize {
+        self.open
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
@@ -28,6 +35,8 @@ impl Nodes {
         if self.nodes.get(name) == facts.as_ref() {
             return BTreeSet::new();
         }
+        let was_open = self.nodes.get(name).is_some_and(NodeFacts::is_open);
+        self.open = self.open + usize::from(facts.as_ref().is_some_and(NodeFacts::is_open)) - usize::from(was_open);
         match facts {
             Some(facts) => drop(self.nodes.insert(name.to_owned(), facts)),
             None => drop(self.nodes.remove(name)),

@@ -32,6 +32,10 @@ pub(super) struct Cluster {
     pub database: Database,
     /// Nodes that pods are placed on, the emptiest of their class first.
     pub nodes: Vec<String>,
+    /// Logical fault domains of pods, by their names.
+    pub domains: BTreeMap<String, String>,
+    /// How many pods of one class a node has room for.
+    pub room: usize,
     /// Process groups whose pods find no node.
     pub unplaceable: BTreeSet<String>,
     /// Pods whose kubelets do not bring the new ConfigMap.
@@ -61,6 +65,7 @@ pub(super) fn wish(counts: &[(ProcessClass, u32)]) -> Desired {
         servers_per_pod: BTreeMap::new(),
         prefix: None,
         topology: Topology::default(),
+        distribution: None,
         coordinator_selection: BTreeMap::new(),
         seed_connection: None,
         description: None,
@@ -103,6 +108,8 @@ impl Cluster {
             journal: Journal::default(),
             database: Database::default(),
             nodes: (1..=6).map(|node| format!("node-{node}")).collect(),
+            domains: BTreeMap::new(),
+            room: usize::MAX,
             unplaceable: BTreeSet::new(),
             out_of_date: BTreeSet::new(),
             dead: BTreeSet::new(),
@@ -134,6 +141,10 @@ impl Cluster {
     /// Time passes, and nobody decides anything.
     pub fn pass(&mut self, seconds: i64) {
         self.now += SignedDuration::from_secs(seconds);
+        let pending = self.kube.pods.iter().filter(|(_, pod)| pod.node.is_none() && pod.phase == PodPhase::Pending);
+        for name in pending.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.bind(&name);
+        }
         self.monitors();
     }
 
@@ -150,6 +161,7 @@ impl Cluster {
             None => Sighting::Seen { at: self.now, facts: report() },
         };
         let mut kube = self.kube.clone();
+        kube.open_nodes = self.nodes.len();
         kube.nodes.extend(self.nodes.iter().filter(|node| !self.kube.nodes.contains_key(*node)).map(|node| {
             let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.clone())]);
             (node.clone(), NodeFacts { labels, taints: BTreeSet::new(), ready: true })
@@ -233,6 +245,7 @@ impl Cluster {
             connection: status.connection.clone(),
             configured: status.configured,
             running_version: status.running_version.clone(),
+            set_aside: status.set_aside.clone(),
         };
         self.journal = status.journal.clone();
         for step in &decision.steps {
@@ -333,19 +346,11 @@ impl Cluster {
 
     fn run_pod(&mut self, metadata: &ObjectMeta) {
         let (pod, group) = (name(metadata), ProcessGroupId(label(metadata, labels::GROUP).unwrap()));
-        let class = class_of(&group);
         let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key).cloned());
         let address = self.next_address();
-        let of_class = |node: &String| {
-            let here = self.kube.pods.values().filter(|pod| pod.node.as_ref() == Some(node));
-            here.filter(|pod| pod.group.as_ref().map(class_of) == Some(class)).count()
-        };
-        let node = self.nodes.iter().min_by_key(|node| of_class(node)).filter(|_| !self.unplaceable.contains(&group.0)).cloned();
         let environment = [
             ("FDB_PUBLIC_IP", annotation(annotations::PUBLIC_IP).unwrap_or_else(|| address.clone())),
-            ("FDB_POD_IP", address.clone()),
-            ("FDB_MACHINE_ID", node.clone().unwrap_or_default()),
-            ("FDB_ZONE_ID", node.clone().unwrap_or_default()),
+            ("FDB_POD_IP", address),
             ("FDB_INSTANCE_ID", group.0.clone()),
             ("FDB_DNS_NAME", objects::dns_name(&self.desired, &pod)),
         ];
@@ -354,11 +359,11 @@ impl Cluster {
             resource_version: "5".to_owned(),
             group: Some(group),
             owner: Some(OUR_UID.to_owned()),
-            phase: if node.is_some() { PodPhase::Running } else { PodPhase::Pending },
-            ready: node.is_some(),
-            addresses: if node.is_some() { vec![address] } else { Vec::new() },
-            unschedulable: node.is_none().then(|| "0/6 nodes are available: 6 Insufficient memory.".to_owned()),
-            node,
+            phase: PodPhase::Pending,
+            ready: false,
+            addresses: Vec::new(),
+            unschedulable: Some("0/6 nodes are available: 6 Insufficient memory.".to_owned()),
+            node: None,
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
             active_configuration: None,
@@ -368,7 +373,52 @@ impl Cluster {
             created: self.now,
             deleted_since: None,
         };
-        self.kube.pods.insert(pod, facts);
+        self.kube.pods.insert(pod.clone(), facts);
+        self.domains.remove(&pod);
+        self.domains.extend(label(metadata, labels::DISTRIBUTION_KEY).map(|domain| (pod.clone(), domain)));
+        self.bind(&pod);
+    }
+
+    /// Places a pod on the node with the fewest of its class, or of those without other logical fault domains the one with most of its
+    /// own; if there is one.
+    fn bind(&mut self, name: &str) {
+        let group = self.kube.pods[name].group.clone().unwrap();
+        let (class, domain) = (class_of(&group), self.domains.get(name));
+        let of_class = |node: &String| -> Vec<Option<&String>> {
+            let here = self.kube.pods.iter().filter(|(_, pod)| pod.node.as_ref() == Some(node));
+            let here = here.filter(|(_, pod)| pod.group.as_ref().map(class_of) == Some(class));
+            here.map(|(name, _)| self.domains.get(name)).collect()
+        };
+        let others = |node: &String| {
+            let here = self.kube.pods.values().filter(|pod| pod.node.as_ref() == Some(node));
+            here.filter(|pod| pod.group.as_ref().map(class_of).is_some_and(|other| other != class && other.is_stateful())).count()
+        };
+        // Whoever is kept away from others keeps others away as well.
+        let fits = |node: &&String| {
+            let here = of_class(node);
+            if here.len() >= self.room {
+                return false;
+            }
+            let packed = domain.is_some() || here.iter().any(Option::is_some);
+            !(packed && class.is_stateful()) || here.iter().all(|other| *other == domain)
+        };
+        let order = |node: &&String| match domain {
+            Some(_) => (usize::MAX - of_class(node).len(), others(node)),
+            None => (of_class(node).len(), 0),
+        };
+        let node = self.nodes.iter().filter(fits).min_by_key(order).filter(|_| !self.unplaceable.contains(&group.0)).cloned();
+        let zone = domain.cloned().or_else(|| node.clone()).unwrap_or_default();
+        let pod = self.kube.pods.get_mut(name).unwrap();
+        let Some(node) = node else { return };
+        pod.environment.extend(
+            [("FDB_MACHINE_ID", &node), ("FDB_ZONE_ID", &zone), ("FDB_PHYSICAL_ZONE_ID", &node)]
+                .map(|(name, value)| (name.to_owned(), value.clone())),
+        );
+        pod.phase = PodPhase::Running;
+        pod.ready = true;
+        pod.addresses = vec![pod.environment["FDB_POD_IP"].clone()];
+        pod.unschedulable = None;
+        pod.node = Some(node);
     }
 
     /// Monitors take up the ConfigMap and start what is not running.
@@ -378,7 +428,8 @@ impl Cluster {
             let Some(group) = pod.group.clone().filter(|_| pod.phase == PodPhase::Running) else { continue };
             let class = class_of(&group);
             if !self.out_of_date.contains(name) || pod.active_configuration.is_none() {
-                pod.active_configuration = map.data.get(&format!("fdbmonitor-conf-{class}-json")).cloned();
+                let key = if self.domains.contains_key(name) { "-packed-json" } else { "-json" };
+                pod.active_configuration = map.data.get(&format!("fdbmonitor-conf-{class}{key}")).cloned();
             }
             let Some(text) = &pod.active_configuration else { continue };
             let configuration: MonitorConfiguration = serde_json::from_str(text).unwrap();
@@ -390,6 +441,7 @@ impl Cluster {
                 dns_name: pod.environment["FDB_DNS_NAME"].clone(),
                 class,
                 zone: pod.environment["FDB_ZONE_ID"].clone(),
+                host: pod.environment["FDB_MACHINE_ID"].clone(),
                 arguments: configuration.command_line(&pod.environment, 1).unwrap().join(" "),
                 started: self.now,
             };

@@ -20,6 +20,7 @@ pub(super) struct Server {
     pub dns_name: String,
     pub class: ProcessClass,
     pub zone: String,
+    pub host: String,
     pub arguments: String,
     pub started: Timestamp,
 }
@@ -232,6 +233,7 @@ impl Database {
         ProcessReport {
             group: Some(id.clone()),
             zone: Some(server.zone.clone()),
+            physical_zone: (server.zone != server.host).then(|| server.host.clone()),
             dns_name: Some(server.dns_name.clone()),
             uptime: Some(runs.as_secs_f64()),
             ..begins

@@ -4,11 +4,12 @@ use jiff::SignedDuration;
 use quorate_quorum::{Epoch, Gate};
 
 use super::cluster::{Cluster, group_id, told};
+use super::distribution;
 use crate::ProcessClass::{Log, Stateless, Storage};
 use crate::{BucketLimits, ClassTemplate, PodPhase, PodUpdate, decide};
 
 /// For each gate that decisions pass, whether what it keeps from happening happens.
-const DANGERS: [(Gate, fn() -> bool); 16] = [
+const DANGERS: [(Gate, fn() -> bool); 19] = [
     (Gate::EpochFence, an_old_leader_acts),
     (Gate::Skip, a_skipped_cluster_is_changed),
     (Gate::OnlyOurPods, somebody_elses_pod_is_deleted),
@@ -25,6 +26,9 @@ const DANGERS: [(Gate, fn() -> bool); 16] = [
     (Gate::ConfigurationEverywhere, servers_restart_with_old_arguments),
     (Gate::UptimeBeforeRestart, servers_restart_that_just_started),
     (Gate::RecoverySpacing, one_recovery_follows_another_at_once),
+    (Gate::MovesAtOnce, everybody_moves_at_once),
+    (Gate::EnoughDomains, too_few_domains_are_left),
+    (Gate::CoordinatorMajority, two_of_three_coordinators_go_at_once),
 ];
 
 #[test]
@@ -39,6 +43,34 @@ fn without_a_gate_the_danger_is_real() {
     for (gate, happens) in DANGERS {
         assert!(gate.removed_during(happens), "nobody notices that {} is gone", gate.name());
     }
+}
+
+fn everybody_moves_at_once() -> bool {
+    let mut cluster = Cluster::usual();
+    distribution::into(&mut cluster, 2);
+    let marked = cluster.decided().status.groups.into_values().filter(|group| group.removal.is_some() && group.class == Storage);
+    marked.count() > 2
+}
+
+fn too_few_domains_are_left() -> bool {
+    let mut cluster = distribution::packed(4, 2);
+    for group in ["storage-6", "storage-7", "storage-8", "storage-9"] {
+        let pod = cluster.pod(group);
+        (pod.node, pod.ready, pod.phase) = (None, false, PodPhase::Pending);
+        cluster.unplaceable.insert(group.to_owned());
+    }
+    let decision = cluster.decided();
+    cluster.carry_out(&decision);
+    cluster.pass(400);
+    !cluster.decided().status.set_aside.is_empty()
+}
+
+fn two_of_three_coordinators_go_at_once() -> bool {
+    let cluster = distribution::several_coordinators_in_a_domain();
+    let gone = told(&cluster.decided());
+    let goes =
+        |address: &&String| gone.iter().any(|step| step.strip_prefix("delete pod ").is_some_and(|pod| address.starts_with(pod)));
+    cluster.database.coordinators.iter().filter(goes).count() > 1
 }
 
 fn does(cluster: &Cluster, what: &str) -> bool {

@@ -7,6 +7,7 @@ mod cluster;
 mod configuration;
 mod coordinators;
 mod database;
+mod distribution;
 mod exclusion;
 mod failures;
 mod gates;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use quorate_quorum::Hold;
 
 use super::cluster::{Change, Cluster};
+use super::distribution;
 use crate::ProcessClass::{Log, Storage};
 use crate::{AtMost, AtOnce, BucketLimits, ClassTemplate, FieldProblem, NodeFacts, PodUpdate, RedundancyMode, reasons};
 
@@ -161,6 +162,20 @@ const EXAMPLES: &[(Change, usize)] = &[
             cluster.pass(1800);
         },
         0,
+    ),
+    (
+        |cluster| {
+            distribution::into(cluster, 2);
+        },
+        0,
+    ),
+    (
+        |cluster| {
+            *cluster = distribution::packed(6, 3);
+            distribution::no_host_to_spare(cluster);
+            distribution::into(cluster, 4);
+        },
+        3,
     ),
     (
         |cluster| {

@@ -5,6 +5,7 @@
 mod automation;
 mod counts;
 mod database;
+mod distribution;
 mod images;
 mod problems;
 mod routing;
@@ -53,6 +54,7 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
         servers_per_pod: counts::servers_per_pod(spec, problems),
         prefix: spec.process_group_id_prefix.clone().filter(|prefix| !prefix.is_empty()),
         topology: routing::topology(spec, problems),
+        distribution: distribution::distribution(spec, problems),
         coordinator_selection: coordinator_selection(spec, problems),
         seed_connection: database::seed_connection(spec, problems),
         description,

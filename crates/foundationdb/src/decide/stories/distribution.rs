@@ -1,0 +1,311 @@
+//! Process groups are packed into logical fault domains.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::cluster::{Cluster, codes, told};
+use crate::ProcessClass::{Log, Stateless, Storage};
+use crate::{Distribution, GroupCondition, PodUpdate, ProcessClass};
+
+const LOGS: (ProcessClass, u32) = (Log, 3);
+
+pub(super) fn packed(storage: u32, domains: u32) -> Cluster {
+    let mut cluster = Cluster::new(&[(Storage, storage), LOGS, (Stateless, 2)]);
+    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
+    cluster.desired.distribution = Some(Distribution { domains, required: false });
+    cluster.settled()
+}
+
+pub(super) fn into(cluster: &mut Cluster, domains: u32) {
+    cluster.desired.generation += 1;
+    cluster.desired.distribution = Some(Distribution { domains, required: false });
+}
+
+/// Only the hosts that have storage processes are left.
+pub(super) fn no_host_to_spare(cluster: &mut Cluster) {
+    let storage = cluster.kube.pods.iter().filter(|(name, _)| name.contains("storage"));
+    cluster.nodes = storage.filter_map(|(_, pod)| pod.node.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+}
+
+/// How many live process groups each fault domain of a class holds; those in none count under an empty name.
+fn held(cluster: &Cluster, class: ProcessClass) -> BTreeMap<String, usize> {
+    let mut held = BTreeMap::new();
+    for group in cluster.kube.recorded.groups.values().filter(|group| group.class == class && group.removal.is_none()) {
+        *held.entry(group.domain_key().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    held
+}
+
+fn storage(cluster: &Cluster) -> Vec<usize> {
+    held(cluster, Storage).into_values().collect()
+}
+
+/// Goes on until nothing is left to do, and names everybody who went meanwhile.
+fn moved(cluster: &mut Cluster) -> Vec<String> {
+    let before: BTreeSet<String> = ids(cluster);
+    let mut seen = before.clone();
+    cluster.until(|decision| decision.steps.is_empty() && decision.holds.is_empty() && decision.status.reconciled.is_some());
+    for _ in 0..3 {
+        cluster.round(5);
+    }
+    seen.extend(ids(cluster));
+    seen.difference(&ids(cluster)).cloned().collect()
+}
+
+fn ids(cluster: &Cluster) -> BTreeSet<String> {
+    cluster.kube.recorded.groups.keys().map(|id| id.0.clone()).collect()
+}
+
+#[test]
+fn each_new_group_goes_to_the_least_full_domain_and_says_so_everywhere() {
+    let cluster = packed(6, 3);
+    assert_eq!(
+        held(&cluster, Storage),
+        [("storage-0", 2), ("storage-1", 2), ("storage-2", 2)].map(|(key, n)| (key.to_owned(), n)).into()
+    );
+    assert_eq!(held(&cluster, Log).len(), 3);
+    // Fewer process groups than domains: as many domains as process groups.
+    assert_eq!(held(&cluster, Stateless), [("stateless-0", 1), ("stateless-1", 1)].map(|(key, n)| (key.to_owned(), n)).into());
+    for (id, group) in &cluster.kube.recorded.groups {
+        let pod = format!("sample-{id}");
+        assert_eq!(Some(cluster.domains[&pod].as_str()), group.domain_key());
+        assert_eq!(Some(cluster.database.servers[id].zone.as_str()), group.domain_key());
+        let line = &cluster.database.servers[id].arguments;
+        let host = cluster.kube.pods[&pod].node.as_ref().unwrap();
+        assert!(
+            line.contains(&format!("--locality_zoneid={} --locality_physical_zone={host}", group.domain_key().unwrap())),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn from_three_to_two_exactly_those_of_the_third_are_replaced() {
+    let mut cluster = packed(6, 3);
+    let third: Vec<String> = (cluster.kube.recorded.groups.iter())
+        .filter(|(_, group)| group.domain_key() == Some("storage-2"))
+        .map(|(id, _)| id.0.clone())
+        .collect();
+    into(&mut cluster, 2);
+    let gone = moved(&mut cluster);
+    let gone: Vec<String> = gone.into_iter().filter(|id| id.starts_with("storage")).collect();
+    assert_eq!(gone, third);
+    assert_eq!(storage(&cluster), [3, 3]);
+}
+
+#[test]
+fn from_three_to_four_exactly_one_is_replaced() {
+    let mut cluster = packed(6, 3);
+    into(&mut cluster, 4);
+    assert_eq!(moved(&mut cluster).len(), 1);
+    assert_eq!(storage(&cluster), [2, 2, 1, 1]);
+}
+
+#[test]
+fn a_successor_serves_before_its_predecessor_is_excluded() {
+    let mut cluster = packed(6, 3);
+    into(&mut cluster, 4);
+    let excludes = cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("exclude")));
+    assert_eq!(cluster.database.servers.keys().filter(|id| id.0.starts_with("storage")).count(), 7);
+    assert_eq!(told(&excludes).iter().filter(|step| step.starts_with("exclude")).count(), 1);
+}
+
+#[test]
+fn growing_shrinking_and_failing_keep_the_band() {
+    let mut cluster = packed(10, 4);
+    assert_eq!(storage(&cluster), [3, 3, 2, 2]);
+    cluster.desired.counts.insert(Storage, 13);
+    assert_eq!(moved(&mut cluster), Vec::<String>::new());
+    assert_eq!(storage(&cluster), [4, 3, 3, 3]);
+    cluster.desired.counts.insert(Storage, 9);
+    assert_eq!(moved(&mut cluster).len(), 4);
+    assert_eq!(storage(&cluster), [3, 2, 2, 2]);
+    let victim =
+        cluster.kube.recorded.groups.iter().find(|(_, group)| group.domain_key() == Some("storage-3")).unwrap().0.clone();
+    cluster.kill(&victim.0);
+    cluster.pass(7300);
+    assert_eq!(moved(&mut cluster), [victim.0]);
+    assert_eq!(storage(&cluster), [3, 2, 2, 2]);
+}
+
+#[test]
+fn turning_it_on_moves_everybody_a_domain_at_a_time_and_loses_nobody() {
+    let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
+    cluster.nodes.extend((7..=9).map(|node| format!("node-{node}")));
+    into(&mut cluster, 3);
+    let mut most = 0;
+    for _ in 0..1000 {
+        cluster.round(5);
+        let in_flight = cluster.kube.recorded.groups.values().filter(|group| group.class == Storage && group.is_in_flight());
+        most = most.max(in_flight.count());
+        let serving = cluster.database.servers.keys().filter(|id| id.0.starts_with("storage")).count();
+        assert!(serving >= 6);
+    }
+    assert_eq!(most, 2, "a third of them at once");
+    assert_eq!(storage(&cluster), [2, 2, 2]);
+    assert_eq!(held(&cluster, Log).len(), 3);
+    assert!(cluster.decided().holds.is_empty());
+    cluster.desired.distribution = None;
+    cluster.desired.generation += 1;
+    let gone = moved(&mut cluster);
+    assert_eq!(gone.len(), 11);
+    assert_eq!(held(&cluster, Storage), [(String::new(), 6)].into());
+}
+
+#[test]
+fn with_one_host_to_spare_turning_it_on_takes_longer_and_still_ends() {
+    let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
+    cluster.nodes.push("node-7".to_owned());
+    into(&mut cluster, 3);
+    moved(&mut cluster);
+    assert_eq!(storage(&cluster), [2, 2, 2]);
+}
+
+#[test]
+fn a_whole_domain_is_made_again_at_once() {
+    let mut cluster = packed(9, 3);
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    let mut waves = Vec::new();
+    for _ in 0..300 {
+        let done = told(&cluster.round(5));
+        let deleted = done.iter().filter(|step| step.starts_with("delete pod sample-storage")).count();
+        waves.extend((deleted > 0).then_some(deleted));
+    }
+    assert_eq!(waves, [3, 3, 3]);
+}
+
+#[test]
+fn of_several_coordinators_in_one_domain_as_many_go_at_once_as_can_be_missing() {
+    let cluster = several_coordinators_in_a_domain();
+    let domain = &cluster.database.servers[&super::cluster::group_id("storage-6")].zone;
+    let coordinators = |cluster: &Cluster| -> BTreeSet<String> {
+        let is =
+            |server: &super::database::Server| cluster.database.coordinators.iter().any(|one| one.starts_with(&server.dns_name));
+        let servers = cluster.database.servers.iter().filter(|(_, server)| server.zone == *domain && is(server));
+        servers.map(|(id, _)| format!("delete pod sample-{id}")).collect()
+    };
+    assert_eq!(coordinators(&cluster).len(), 2);
+    let done: BTreeSet<String> = told(&cluster.decided()).into_iter().collect();
+    assert!(done.iter().any(|step| step.starts_with("delete pod")), "{done:?}");
+    assert!(done.intersection(&coordinators(&cluster)).count() <= 1, "{done:?}");
+}
+
+/// Two of three coordinators are in one logical fault domain, on two hosts, and all pods are to be made again.
+pub(super) fn several_coordinators_in_a_domain() -> Cluster {
+    let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]);
+    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
+    cluster.room = 1;
+    cluster.desired.distribution = Some(Distribution { domains: 2, required: false });
+    let mut cluster = cluster.settled();
+    let in_first: Vec<String> = cluster
+        .database
+        .servers
+        .iter()
+        .filter(|(id, server)| id.0.starts_with("storage") && server.zone == "storage-0")
+        .map(|(_, server)| format!("{}:4501", server.dns_name))
+        .collect();
+    let log = cluster.database.servers.values().find(|server| server.class == Log).map(|server| server.dns_name.clone()).unwrap();
+    let coordinators = [in_first[0].clone(), in_first[1].clone(), format!("{log}:4501")];
+    cluster.database.change_coordinators(&coordinators, cluster.now);
+    // They stay as they are, for their spacing is long.
+    cluster.desired.automation.timers.recovery_before_undesired_coordinator = jiff::SignedDuration::from_hours(1000);
+    cluster.pass(600);
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    cluster
+}
+
+#[test]
+fn a_domain_without_a_host_is_waited_for_or_set_aside() {
+    for required in [true, false] {
+        let mut cluster = packed(6, 3);
+        no_host_to_spare(&mut cluster);
+        cluster.desired.distribution = Some(Distribution { domains: 4, required });
+        cluster.until(|decision| codes(decision).contains(&"TooFewHosts"));
+        cluster.pass(400);
+        cluster.rounds(200);
+        let aside: Vec<&str> = cluster.kube.recorded.set_aside.keys().map(String::as_str).collect();
+        if required {
+            assert_eq!(aside, Vec::<&str>::new());
+            assert!(codes(&cluster.decided()).contains(&"TooFewHosts"));
+            assert_eq!(storage(&cluster), [2, 2, 1, 1]);
+        } else {
+            assert_eq!(aside, ["storage-3"]);
+            assert_eq!(storage(&cluster), [2, 2, 2]);
+            assert!(codes(&cluster.decided()).is_empty(), "{:?}", codes(&cluster.decided()));
+        }
+        cluster.nodes.push("node-new".to_owned());
+        moved(&mut cluster);
+        assert!(cluster.kube.recorded.set_aside.is_empty());
+        assert_eq!(storage(&cluster), [2, 2, 1, 1]);
+    }
+}
+
+#[test]
+fn no_domain_is_set_aside_that_the_redundancy_mode_needs() {
+    let mut cluster = packed(6, 3);
+    for group in ["storage-6", "storage-7", "storage-8", "storage-9", "storage-10", "storage-11"] {
+        let pod = cluster.pod(group);
+        (pod.node, pod.ready, pod.phase) = (None, false, crate::PodPhase::Pending);
+        cluster.unplaceable.insert(group.to_owned());
+    }
+    cluster.round(5);
+    cluster.pass(400);
+    assert_eq!(cluster.decided().status.set_aside.len(), 1, "double needs two");
+}
+
+#[test]
+fn where_it_is_off_nobody_is_packed() {
+    let mut cluster = Cluster::usual();
+    cluster.nodes = (0..6).map(|node| format!("storage-{node}")).collect();
+    cluster.kill("storage-8");
+    cluster.rounds(3);
+    cluster.pass(7300);
+    assert_eq!(moved(&mut cluster), ["storage-8"]);
+    assert!(cluster.kube.recorded.groups.values().all(|group| !group.packed && group.domain().is_none()));
+    assert_eq!(moved(&mut cluster), Vec::<String>::new(), "a node may be named like a domain");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_change_ends_in_the_band_with_the_fewest_moves(
+        begins in 3_u32..9, first in 2_u32..5, steps in proptest::collection::vec((2_u32..6, 3_u32..10, any::<bool>()), 1..4)
+    ) {
+        let mut cluster = packed(begins, first);
+        cluster.nodes.extend((10..=16).map(|node| format!("node-{node}")));
+        for (domains, count, fails) in steps {
+            if fails {
+                let victim = cluster.kube.recorded.groups.keys().rfind(|id| id.0.starts_with("storage")).unwrap().0.clone();
+                cluster.kill(&victim);
+                cluster.pass(7300);
+                moved(&mut cluster);
+            }
+            let before = held(&cluster, Storage);
+            let live: usize = before.values().sum();
+            into(&mut cluster, domains);
+            cluster.desired.counts.insert(Storage, count);
+            let gone = moved(&mut cluster).into_iter().filter(|id| id.starts_with("storage")).count();
+            let counts: Vec<usize> = (0..domains).map(|domain| before.get(&format!("storage-{domain}")).copied().unwrap_or(0)).collect();
+            let retired = live - counts.iter().sum::<usize>();
+            let (n, k) = (count as usize, domains as usize);
+            let after: Vec<usize> = (0..domains).map(|domain| held(&cluster, Storage).get(&format!("storage-{domain}")).copied().unwrap_or(0)).collect();
+            prop_assert!(after.iter().all(|held| (n / k..=n.div_ceil(k)).contains(held)), "{after:?}");
+            prop_assert_eq!(gone, leaving(&counts, retired, n), "{:?} -> {:?}", before, after);
+            prop_assert!(cluster.kube.recorded.groups.values().all(|group| !group.conditions.contains_key(&GroupCondition::MissingProcesses)));
+        }
+    }
+}
+
+/// How many have to go at least: those in retired domains and above the band, or as many as must come elsewhere beyond those that are
+/// missing anyway.
+fn leaving(counts: &[usize], retired: usize, wanted: usize) -> usize {
+    let (lo, hi) = (wanted / counts.len(), wanted.div_ceil(counts.len()));
+    let above: usize = counts.iter().map(|count| count.saturating_sub(hi)).sum();
+    let below: usize = counts.iter().map(|count| lo.saturating_sub(*count)).sum();
+    let live = counts.iter().sum::<usize>() + retired;
+    (above + retired).max((below + live).saturating_sub(wanted))
+}
