@@ -10,6 +10,7 @@ mod counts;
 pub mod decide;
 mod desired;
 mod facts;
+pub mod forecast;
 pub mod lock;
 pub mod monitor;
 pub mod objects;

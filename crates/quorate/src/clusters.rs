@@ -26,6 +26,11 @@ pub(crate) struct Which {
 }
 
 impl Which {
+    /// Every cluster that Kubernetes knows.
+    pub(crate) const fn all() -> Self {
+        Self { name: None, namespace: None, file: None, json: false }
+    }
+
     /// The clusters, sorted by namespace and name. None at all is an error: somebody mistyped something.
     pub(crate) fn find(&self) -> Result<Vec<FoundationDBCluster>> {
         let mut clusters = match &self.file {
@@ -44,7 +49,7 @@ impl Which {
         }
     }
 
-    fn ask_kubernetes(&self) -> Result<Vec<FoundationDBCluster>> {
+    pub(crate) fn ask_kubernetes(&self) -> Result<Vec<FoundationDBCluster>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
         runtime.block_on(async {
             let client = Client::try_default().await.context("looking for a kubeconfig")?;
@@ -57,7 +62,8 @@ impl Which {
     }
 }
 
-fn read(file: &PathBuf) -> Result<Vec<FoundationDBCluster>> {
+/// Every FoundationDBCluster in a file.
+pub(crate) fn read(file: &PathBuf) -> Result<Vec<FoundationDBCluster>> {
     let text = if file.as_os_str() == "-" {
         std::io::read_to_string(std::io::stdin()).context("reading the input")?
     } else {

@@ -4,7 +4,9 @@ mod bench;
 mod clusters;
 mod crds;
 mod explain;
+mod map;
 mod mutants;
+mod plan;
 mod playground;
 mod replay;
 mod run;
@@ -32,6 +34,12 @@ enum Command {
     Status(clusters::Which),
     /// Say why nothing more is done for a cluster: each hold with its numbers, since when, and what would release it.
     Explain(clusters::Which),
+    /// Say what will happen to a cluster, step by step, with moves, waves, recoveries and time; nothing is changed.
+    Plan(plan::Plan),
+    /// Say what would happen if a cluster were asked to be as a changed file says; nothing is changed.
+    WhatIf(plan::WhatIf),
+    /// Draw where the process groups of a cluster are.
+    Map(map::Map),
     /// Print both CRDs as YAML.
     Crds,
     /// Try Quorate in an embedded world, with nothing installed.
@@ -52,6 +60,9 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Status(which) => status::print(&which),
         Command::Explain(which) => explain::print(&which),
+        Command::Plan(plan) => plan.run(),
+        Command::WhatIf(what_if) => what_if.run(),
+        Command::Map(map) => map.run(),
         Command::Crds => return crds::print(),
         Command::Playground(play) => play.run(),
         Command::Simulate(simulate) => simulate.run(),

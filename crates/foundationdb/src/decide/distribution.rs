@@ -15,23 +15,20 @@ use crate::{Distribution, GroupCondition, ProcessClass, ProcessGroup, ProcessGro
 const COORDINATOR: i64 = 1 << 40;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    match draft.seen.desired.distribution {
-        Some(distribution) => {
-            find_hosts(draft, distribution);
-            for class in classes(draft) {
-                let placement = placement(draft, class, distribution);
-                leave(draft, class, &placement, "to fill its fault domains evenly");
-            }
-        }
-        None => {
-            draft.status.set_aside.clear();
-            for class in classes(draft) {
-                let packed = draft.live(class).filter(|(_, group)| group.packed);
-                let leaving = packed.map(|(id, _)| id.clone()).collect();
-                let why = "because logical fault domains were turned off";
-                leave(draft, class, &Placement { leave: leaving, join: Vec::new() }, why);
-            }
-        }
+    let Some(distribution) = draft.seen.desired.distribution else { return turn_off(draft) };
+    find_hosts(draft, distribution);
+    for class in classes(draft) {
+        let placement = placement(draft, class, distribution);
+        leave(draft, class, &placement.leave, "to fill its fault domains evenly");
+    }
+}
+
+/// Whoever was made for a logical fault domain goes with it.
+fn turn_off(draft: &mut Draft<'_>) {
+    draft.status.set_aside.clear();
+    for class in classes(draft) {
+        let packed: Vec<ProcessGroupId> = draft.live(class).filter(|(_, group)| group.packed).map(|(id, _)| id.clone()).collect();
+        leave(draft, class, &packed, "because logical fault domains were turned off");
     }
 }
 
@@ -81,27 +78,27 @@ fn in_use(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) ->
 }
 
 /// Marks those that leave: whoever is too many at once, whoever moves only as others have arrived.
-fn leave(draft: &mut Draft<'_>, class: ProcessClass, placement: &Placement<ProcessGroupId>, why: &str) {
-    if placement.leave.is_empty() || !draft.status.configured {
+fn leave(draft: &mut Draft<'_>, class: ProcessClass, leaving: &[ProcessGroupId], why: &str) {
+    if leaving.is_empty() || !draft.status.configured {
         return;
     }
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
     let surplus = draft.live(class).count().saturating_sub(wanted);
-    let moves = placement.leave.len().saturating_sub(surplus);
+    let moves = leaving.len().saturating_sub(surplus);
     if !draft.report.is_some_and(crate::DatabaseReport::is_whole) {
-        let sentence = format!("{} process groups of class {class} are to go {why}, but not now", placement.leave.len());
+        let sentence = format!("{} process groups of class {class} are to go {why}, but not now", leaving.len());
         draft.holds.push(Hold::new(reasons::MOVES_HELD, class.name(), sentence, "the database answering"));
         return;
     }
     let at_once = at_once(draft, class, wanted);
     let in_flight = in_flight(draft, Some(class));
     let room = if Gate::MovesAtOnce.stands() { at_once.saturating_sub(in_flight) } else { usize::MAX };
-    let now = surplus.saturating_add(room).min(placement.leave.len());
-    let gone: Vec<String> = placement.leave[..now].iter().map(|id| told(draft, id)).collect();
-    for id in &placement.leave[..now] {
+    let now = surplus.saturating_add(room).min(leaving.len());
+    let gone: Vec<String> = leaving[..now].iter().map(|id| told(draft, id)).collect();
+    for id in &leaving[..now] {
         draft.mark(id);
     }
-    let waiting = placement.leave.len() - now;
+    let waiting = leaving.len() - now;
     if waiting > 0 {
         let sentence =
             format!("{waiting} of {moves} process groups of class {class} that move {why} wait for those that move now");

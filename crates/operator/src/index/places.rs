@@ -9,7 +9,7 @@ use crate::ClusterKey;
 /// Nodes, and which clusters have pods on them.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    nodes: BTreeMap<String, NodeFacts>,
+    known: BTreeMap<String, NodeFacts>,
     /// How many of them take any pod.
     open: usize,
     /// How many pods each cluster has on a node.
@@ -18,7 +18,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn get(&self, name: &str) -> Option<&NodeFacts> {
-        self.nodes.get(name)
+        self.known.get(name)
     }
 
     /// How many take any pod.
@@ -27,19 +27,19 @@ impl Nodes {
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
-        self.nodes.keys()
+        self.known.keys()
     }
 
     /// Takes in a node and names the clusters with pods on it; nobody if nothing that is kept has changed, as with a heartbeat.
     pub(super) fn put(&mut self, name: &str, facts: Option<NodeFacts>) -> BTreeSet<ClusterKey> {
-        if self.nodes.get(name) == facts.as_ref() {
+        if self.known.get(name) == facts.as_ref() {
             return BTreeSet::new();
         }
-        let was_open = self.nodes.get(name).is_some_and(NodeFacts::is_open);
+        let was_open = self.known.get(name).is_some_and(NodeFacts::is_open);
         self.open = self.open + usize::from(facts.as_ref().is_some_and(NodeFacts::is_open)) - usize::from(was_open);
         match facts {
-            Some(facts) => drop(self.nodes.insert(name.to_owned(), facts)),
-            None => drop(self.nodes.remove(name)),
+            Some(facts) => drop(self.known.insert(name.to_owned(), facts)),
+            None => drop(self.known.remove(name)),
         }
         self.pods.get(name).into_iter().flat_map(|clusters| clusters.keys().cloned()).collect()
     }

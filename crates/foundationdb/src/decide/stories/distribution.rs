@@ -181,8 +181,9 @@ fn of_several_coordinators_in_one_domain_as_many_go_at_once_as_can_be_missing() 
     let cluster = several_coordinators_in_a_domain();
     let domain = &cluster.database.servers[&super::cluster::group_id("storage-6")].zone;
     let coordinators = |cluster: &Cluster| -> BTreeSet<String> {
-        let is =
-            |server: &super::database::Server| cluster.database.coordinators.iter().any(|one| one.starts_with(&server.dns_name));
+        let is = |server: &crate::forecast::database::Server| {
+            cluster.database.coordinators.iter().any(|one| one.starts_with(&server.dns_name))
+        };
         let servers = cluster.database.servers.iter().filter(|(_, server)| server.zone == *domain && is(server));
         servers.map(|(id, _)| format!("delete pod sample-{id}")).collect()
     };

@@ -68,7 +68,7 @@ fn what_others_added_to_the_config_map_stays() {
     map.data.insert("cluster-file".to_owned(), "somebody wrote this".to_owned());
     assert_eq!(told(&cluster.round(5)), ["write the ConfigMap"]);
     let data = &cluster.kube.config_map.as_ref().unwrap().data;
-    assert_eq!((data["theirs"].as_str(), &data["cluster-file"]), ("kept", &cluster.database.connection()));
+    assert_eq!((data["theirs"].as_str(), &data["cluster-file"]), ("kept", &cluster.database.connection));
 }
 
 fn with_volumes_of(cluster: &mut Cluster, size: &str) {

@@ -24,7 +24,7 @@ fn pods_are_made_again_zone_by_zone_each_when_everything_is_whole() {
         let nodes: std::collections::BTreeMap<_, _> =
             cluster.kube.pods.iter().map(|(name, pod)| (name.clone(), pod.node.clone())).collect();
         cluster.pass(5);
-        let young = |server: &super::database::Server| cluster.now.duration_since(server.started).as_secs() < 5;
+        let young = |server: &crate::forecast::database::Server| cluster.now.duration_since(server.started).as_secs() < 5;
         let whole = cluster.database.servers.len() == 11 && !cluster.database.servers.values().any(young);
         let done = told(&cluster.round(0));
         let zones: BTreeSet<_> = deleted(&done).into_iter().map(|pod| nodes[pod].clone()).collect();

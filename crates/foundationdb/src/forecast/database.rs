@@ -15,21 +15,23 @@ use crate::{ProcessClass, ProcessGroupId, ProcessReport, RedundancyMode};
 
 /// A server that runs, or did.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     pub address: String,
     pub dns_name: String,
     pub class: ProcessClass,
     pub zone: String,
     pub host: String,
     pub arguments: String,
+    pub version: String,
     pub started: Timestamp,
 }
 
 /// A database.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Database {
+pub(crate) struct Database {
     pub servers: BTreeMap<ProcessGroupId, Server>,
     pub coordinators: Vec<String>,
+    pub connection: String,
     pub keys: ConfigurationKeys,
     /// What is excluded, and since when.
     pub excluded: BTreeMap<String, Timestamp>,
@@ -42,6 +44,9 @@ pub(super) struct Database {
     died: Vec<(Timestamp, ProcessGroupId, Server)>,
 }
 
+/// Storage engines, each by the name it has in the status.
+const ENGINES: [&str; 8] =
+    ["ssd-2", "ssd-1", "memory-2", "memory-1", "ssd-redwood-1", "memory-radixtree-beta", "ssd-rocksdb-v1", "ssd-sharded-rocksdb"];
 const SAYS_NOTHING_FOR: SignedDuration = SignedDuration::from_secs(5);
 const DEAD_ARE_LISTED_FOR: SignedDuration = SignedDuration::from_secs(7);
 const LOSS_IS_SEEN_AFTER: SignedDuration = SignedDuration::from_secs(71);
@@ -61,6 +66,7 @@ impl Database {
     /// The first connection string that servers are given.
     pub fn begin_with(&mut self, connection: &str) {
         if let Some((_, addresses)) = connection.split_once('@').filter(|_| self.coordinators.is_empty()) {
+            connection.clone_into(&mut self.connection);
             self.coordinators = addresses.split(',').map(str::to_owned).collect();
         }
     }
@@ -86,9 +92,12 @@ impl Database {
         self.excluded.retain(|place, _| !places.contains(place));
     }
 
+    /// Other coordinators mean another connection string.
     pub fn change_coordinators(&mut self, addresses: &[String], now: Timestamp) {
         self.coordinators = addresses.to_vec();
         self.recover(now);
+        let name = self.connection.split(':').next().unwrap_or_default();
+        self.connection = format!("{name}:generation{}@{}", self.generation, addresses.join(","));
     }
 
     /// Servers end; their monitors start them again.
@@ -100,10 +109,6 @@ impl Database {
     pub fn recover(&mut self, now: Timestamp) {
         self.generation += 2;
         self.recovered = now;
-    }
-
-    pub fn connection(&self) -> String {
-        format!("sample:generation{}@{}", self.generation, self.coordinators.join(","))
     }
 
     fn excluded_since(&self, id: &ProcessGroupId, server: &Server) -> Option<Timestamp> {
@@ -166,14 +171,17 @@ impl Database {
             () => ("healthy", Some(true), Some(copies.storage)),
         };
         let data = DataState { name: name.to_owned(), healthy, min_replicas_remaining: left, highest_priority: Some(0) };
-        let engine = engine_keys("ssd-2").unwrap().iter().all(|(key, value)| self.keys.get(key) == Some(value));
+        let keeps = |name: &&&str| {
+            engine_keys(name).is_some_and(|keys| keys.iter().all(|(key, value)| self.keys.get(key) == Some(value)))
+        };
+        let engine = ENGINES.iter().find(keeps).copied().unwrap_or("ssd-2");
         let number = |(key, value): (&String, &Vec<u8>)| {
             let value = std::str::from_utf8(value).ok()?.parse().ok()?;
             (!key.ends_with("_engine")).then(|| (key.clone(), value))
         };
         let configuration = ConfigurationReport {
             redundancy_mode: Some(mode.name().to_owned()),
-            storage_engine: Some(if engine { "ssd-2" } else { "memory-2" }.to_owned()),
+            storage_engine: Some(engine.to_owned()),
             settings: self.keys.iter().filter_map(number).collect(),
             excluded: self.excluded.keys().cloned().collect(),
         };
@@ -187,7 +195,7 @@ impl Database {
             tolerance: Some(Tolerance { data: tolerance, availability: tolerance }),
             logs: Some(LogState { fault_tolerance: i64::from(copies.log) - 1, replication_factor: i64::from(copies.log) }),
             configuration: Some(configuration),
-            connection: Some(self.connection()),
+            connection: Some(self.connection.clone()),
             can_clean_bounce: Some(true),
             lag: Some((0.1, 1.0)),
             exclusions_in_progress: Some(self.exclusions_in_progress(now)),
@@ -224,7 +232,7 @@ impl Database {
             excluded: Some(excluded.is_some()),
             roles,
             command_line: Some(format!("/usr/bin/fdbserver {}", server.arguments)),
-            version: Some("7.3.69".to_owned()),
+            version: Some(server.version.clone()),
             ..ProcessReport::default()
         };
         if runs < SAYS_NOTHING_FOR {

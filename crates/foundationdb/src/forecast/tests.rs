@@ -1,0 +1,64 @@
+use super::*;
+use crate::ProcessClass::{Log, Stateless, Storage};
+use crate::{Distribution, PodUpdate};
+
+/// A cluster as its status would describe it after a quiet month.
+fn quiet(storage: u32, domains: Option<u32>) -> (Desired, Recorded) {
+    let counts = [(Storage, storage), (Log, 3), (Stateless, 2)];
+    let mut cluster = Cluster::new(&counts);
+    cluster.nodes = (1..=12).map(|node| format!("node-{node}")).collect();
+    cluster.desired.distribution = domains.map(|domains| Distribution { domains, required: false });
+    let cluster = cluster.settled();
+    (cluster.desired, cluster.kube.recorded)
+}
+
+fn foretold(now: &Desired, recorded: &Recorded, change: impl Fn(&mut Desired)) -> Forecast {
+    let mut then = now.clone();
+    then.generation += 1;
+    change(&mut then);
+    let now_is = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(2000);
+    forecast(now, recorded, &then, &Assumed { now: now_is, drain: SignedDuration::from_mins(10), hosts: None })
+}
+
+#[test]
+fn where_nothing_changes_nothing_happens() {
+    for domains in [None, Some(3)] {
+        let (now, recorded) = quiet(6, domains);
+        let forecast = foretold(&now, &recorded, |_| {});
+        assert_eq!((forecast.events.as_slice(), forecast.held.as_slice(), forecast.recoveries), (&[][..], &[][..], 0));
+        assert_eq!(forecast.before, forecast.after);
+    }
+}
+
+#[test]
+fn a_fourth_domain_costs_one_move_and_no_recovery() {
+    let (now, recorded) = quiet(6, Some(3));
+    let forecast = foretold(&now, &recorded, |then| then.distribution = Some(Distribution { domains: 4, required: false }));
+    assert_eq!((forecast.goes.len(), forecast.comes.len(), forecast.recoveries), (1, 1, 0), "{forecast:#?}");
+    assert_eq!(forecast.moves().len(), 2);
+    assert_eq!(forecast.after[&Storage].values().map(Vec::len).collect::<Vec<_>>(), [2, 2, 1, 1]);
+    assert!(forecast.lasts > SignedDuration::from_mins(10), "data takes its time");
+}
+
+#[test]
+fn packed_into_three_domains_a_roll_takes_three_waves_instead_of_nine() {
+    let roll = |then: &mut Desired| {
+        then.image = "fdb:another".to_owned();
+        then.automation.pod_update = PodUpdate::Delete;
+    };
+    let storage = |forecast: &Forecast| forecast.waves.clone();
+    let (now, recorded) = quiet(9, Some(3));
+    let packed = foretold(&now, &recorded, roll);
+    let (now, recorded) = quiet(9, None);
+    let spread = foretold(&now, &recorded, roll);
+    assert!(storage(&packed).len() < storage(&spread).len(), "{:?} {:?}", packed.waves, spread.waves);
+    assert!(packed.held.is_empty() && spread.held.is_empty());
+}
+
+#[test]
+fn what_comes_to_no_end_says_why() {
+    let (now, recorded) = quiet(4, None);
+    let forecast = foretold(&now, &recorded, |then| then.skip = true);
+    assert_eq!(forecast.held.iter().map(|hold| hold.reason.0).collect::<Vec<_>>(), ["Skipped"]);
+    assert!(forecast.events.is_empty());
+}
