@@ -134,7 +134,7 @@ fn decision(population: &Population) -> Result<Sized> {
 
 /// The slope of the line of least squares through the logarithms: 0 if the cost stays, 1 if it grows as the number does.
 #[expect(clippy::cast_precision_loss, reason = "counts far below what a float holds")]
-fn exponent(numbers: &[usize], costs: &[f64]) -> f64 {
+pub(super) fn exponent(numbers: &[usize], costs: &[f64]) -> f64 {
     let points: Vec<(f64, f64)> = numbers.iter().zip(costs).map(|(number, cost)| ((*number as f64).ln(), cost.ln())).collect();
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

@@ -9,6 +9,7 @@ mod fdbserver;
 mod growth;
 mod makespan;
 mod memory;
+mod placement;
 mod population;
 mod reaction;
 mod round_trips;
@@ -49,6 +50,9 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "R3", goal: Some(Goal::AtMost(1.5)), measure: memory::measure },
     Benchmark { name: "R3-relist", goal: Some(Goal::AtMost(1.3)), measure: memory::measure_relist },
     Benchmark { name: "R4", goal: Some(Goal::AtMost(3.0)), measure: reaction::measure },
+    Benchmark { name: "R5", goal: Some(Goal::AtMost(1.0)), measure: placement::measure },
+    Benchmark { name: "R5-growth", goal: Some(Goal::AtMost(1.1)), measure: placement::measure_growth },
+    Benchmark { name: "waves", goal: Some(Goal::AtMost(3.0)), measure: placement::measure_waves },
     Benchmark { name: "R8", goal: Some(Goal::AtMost(1.25)), measure: makespan::measure },
     Benchmark { name: "R10", goal: Some(Goal::AtMost(2.0)), measure: cold_start::measure },
     Benchmark { name: "round-trips", goal: Some(Goal::AtMost(1.0)), measure: round_trips::measure },
