@@ -48,7 +48,7 @@ impl Hands {
         object: &FoundationDBCluster,
         lock: Option<&LockWish>,
     ) -> Result<DatabaseReport, String> {
-        let target = target(key, object)?;
+        let target = target(key, object, self.identity.as_ref())?;
         match self.database.call(&target, Call::Look(look(object, lock)), patience(object)).await {
             Ok(Answer::Seen(seen)) => read(seen),
             Ok(other) => Err(format!("it answered a look with {other:?}")),

@@ -293,7 +293,9 @@ impl Cluster {
             Adds::MinAvailable { min_available, .. } => self.set_min_available(*min_available),
             Adds::ClaimSize { name, size } => self.kube.claims.get_mut(name).unwrap().size = Some(size.clone()),
             Adds::ClaimOwner { name, owner } => self.kube.claims.get_mut(name).unwrap().owned = owner.is_some(),
-            Adds::PodAnnotations { .. } => {}
+            Adds::PodAnnotations { name, annotations } => {
+                self.kube.pods.get_mut(name).unwrap().outdated_seen = annotations.get(annotations::OUTDATED_SEEN).cloned();
+            }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
             Adds::Include(places) => self.database.include(places),
             Adds::Lock { from, to, .. } => {
@@ -367,6 +369,7 @@ impl Cluster {
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
             active_configuration: None,
+            outdated_seen: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             isolated: false,
             crashing: None,

@@ -17,6 +17,7 @@ mod invariants;
 mod left_alone;
 mod lock;
 mod objects;
+mod poke;
 mod properties;
 mod reasons;
 mod removal;
