@@ -49,8 +49,7 @@ fn speaks_tls(connection: &str) -> bool {
 
 /// What is read in one look. Exclusions and the database's own connection string can be read only from one that exists.
 pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Look {
-    let joins = said(object.spec.seed_connection_string.as_ref()).is_some();
-    let exists = is_configured(object) || joins;
+    let exists = may_exist(object);
     let ranges = lock.filter(|_| exists).map(|lock| {
         let (first, last) = lock::deny_list(lock);
         let key = lock::key(lock);
@@ -58,6 +57,11 @@ pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Loo
         vec![Range { begin: Octets(key), end: Octets(after) }, Range { begin: Octets(first), end: Octets(last) }]
     });
     Look { exclusions: exists, ranges: ranges.unwrap_or_default() }
+}
+
+/// Whether anybody has created it: we, as far as is recorded, or somebody before us.
+pub(crate) fn may_exist(object: &FoundationDBCluster) -> bool {
+    is_configured(object) || said(object.spec.seed_connection_string.as_ref()).is_some()
 }
 
 /// What was read of the lock, if it was asked for and could be read.

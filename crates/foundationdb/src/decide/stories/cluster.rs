@@ -42,6 +42,8 @@ pub(super) struct Cluster {
     pub out_of_date: BTreeSet<String>,
     /// Process groups whose servers do not start.
     pub dead: BTreeSet<String>,
+    /// The database is not asked before it was created.
+    pub unasked: bool,
     /// Since when the database does not answer at all.
     pub silent_since: Option<Timestamp>,
     spoil: Option<Spoil>,
@@ -113,6 +115,7 @@ impl Cluster {
             unplaceable: BTreeSet::new(),
             out_of_date: BTreeSet::new(),
             dead: BTreeSet::new(),
+            unasked: false,
             silent_since: None,
             spoil: None,
             handed_out: 0,
@@ -156,7 +159,7 @@ impl Cluster {
             report
         };
         let database = match self.silent_since {
-            _ if self.database.coordinators.is_empty() => Sighting::NotAsked,
+            _ if self.database.coordinators.is_empty() || (self.unasked && self.database.keys.is_empty()) => Sighting::NotAsked,
             Some(since) => Sighting::Unreachable { since, why: "no answer within 10 s".to_owned() },
             None => Sighting::Seen { at: self.now, facts: report() },
         };
