@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use quorate_e2e::life::{Ground, Process, Stage};
 use quorate_world::processes::{RealPods, RealPodsSettings};
 
+use serde_json::{Value, json};
+
 use crate::programs;
 
 /// How long a real kubelet takes to bring a changed ConfigMap to a pod that nobody touches.
@@ -31,8 +33,21 @@ impl<'a> Real<'a> {
         Self { stage, pods, began: Instant::now(), generation: 0 }
     }
 
+    /// Makes the cluster, with a zone for each pod.
+    pub async fn create(&self, spec: &Value) {
+        let mut spec = spec.clone();
+        spec["faultDomain"] = json!({"key": "foundationdb.org/none"});
+        self.stage.create(&spec).await;
+    }
+
+    pub async fn is_available(&self) {
+        let available = async || self.stage.cluster().await["status"]["health"]["available"] == true;
+        self.stage.until("the database", available).await;
+        self.say("the database is available");
+    }
+
     pub fn say(&self, what: &str) {
-        println!("  {:6.1} s  {what}", self.began.elapsed().as_secs_f32());
+        println!("  {:6.1} s  {}: {what}", self.began.elapsed().as_secs_f32(), self.stage.case.namespace);
     }
 
     /// Waits until all that is asked for is carried out, nobody is missing and everything written is there; gives the number of recoveries

@@ -234,8 +234,7 @@ fn started(draft: &Draft<'_>) -> There {
     let live = || status.groups.iter().filter(|(_, group)| group.removal.is_none());
     let pod = |id: &ProcessGroupId, group: &ProcessGroup| {
         let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id))?;
-        let follows =
-            pod.active_configuration.is_some() && !group.conditions.contains_key(&GroupCondition::IncorrectConfigMap);
+        let follows = pod.active_configuration.is_some() && !group.conditions.contains_key(&GroupCondition::IncorrectConfigMap);
         Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&seen.desired, pod))
     };
     let started: Vec<_> = live().filter_map(|(id, group)| Some((id, group, pod(id, group)?))).collect();
