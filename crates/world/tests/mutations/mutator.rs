@@ -33,7 +33,7 @@ impl Mutator {
     /// A few changes, now and then with a piece of something else.
     pub fn change(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut changed = bytes.to_vec();
-        for _ in 0..=self.below(3) {
+        for _ in 0..=self.below(2) {
             self.change_once(&mut changed, other);
         }
         changed
@@ -41,7 +41,8 @@ impl Mutator {
 
     fn change_once(&mut self, bytes: &mut Vec<u8>, other: &[u8]) {
         let at = self.below(bytes.len() + 1);
-        match self.below(8) {
+        match self.below(16) {
+            8.. => self.replace_a_letter(bytes, at),
             0 => bytes.truncate(at),
             1 => bytes.insert(at, self.byte()),
             2 if at < bytes.len() => bytes[at] = self.byte(),
@@ -57,6 +58,14 @@ impl Mutator {
                 bytes.splice(at..at, copy);
             }
             _ => self.replace_a_value(bytes, at),
+        }
+    }
+
+    /// A letter or digit by another, which most formats survive and most meanings do not.
+    fn replace_a_letter(&mut self, bytes: &mut [u8], at: usize) {
+        const OTHERS: &[u8] = b"0123456789abcxyzAZ-_.";
+        if let Some(letter) = bytes[at..].iter_mut().find(|byte| byte.is_ascii_alphanumeric()) {
+            *letter = OTHERS[self.below(OTHERS.len())];
         }
     }
 
