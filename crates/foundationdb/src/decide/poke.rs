@@ -36,7 +36,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let runs =
             |pod: &&crate::PodFacts| pod.phase == PodPhase::Running && pod.deleted_since.is_none() && is_ours(&seen.desired, pod);
         let Some(pod) = seen.kube.pods.get(&name).filter(runs) else { continue };
-        let Some(content) = objects::monitor_digest(&map.data, group.class) else { continue };
+        let Some(content) = objects::monitor_digest(&map.data, group.class, group.packed) else { continue };
         if pod.outdated_seen.as_ref() == Some(&content) {
             continue;
         }

@@ -46,9 +46,9 @@ pub fn monitor_text(configuration: &MonitorConfiguration) -> String {
     serde_json::json!(configuration).to_string()
 }
 
-/// The digest of what a ConfigMap says to the monitors of a class, if it says anything.
-pub fn monitor_digest(data: &BTreeMap<String, String>, class: ProcessClass) -> Option<String> {
-    data.get(&monitor_key(class)).map(|text| digest(&Value::from(text.as_str())))
+/// The digest of what a ConfigMap says to the monitors of a class, in logical fault domains or not, if it says anything.
+pub fn monitor_digest(data: &BTreeMap<String, String>, class: ProcessClass, packed: bool) -> Option<String> {
+    data.get(&monitor_key(class, packed)).map(|text| digest(&Value::from(text.as_str())))
 }
 
 /// Whether a key of the ConfigMap is ours to write.
