@@ -77,7 +77,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: Option<&str>| {
             let path = folder.path().join(name);
-            text.iter().for_each(|text| std::fs::write(&path, text).unwrap());
+            if let Some(text) = text {
+                std::fs::write(&path, text).unwrap();
+            }
             path.display().to_string()
         };
         let identity = TlsIdentity {

@@ -12,24 +12,24 @@ const AUTHORITIES: &str = "FDB_TLS_CA_FILE";
 #[derive(Debug, Args)]
 pub(crate) struct Identity {
     /// The certificate chain to show to databases that speak TLS, in PEM.
-    #[arg(long, env = CERTIFICATE, value_name = "FILE")]
-    fdb_tls_certificate_file: Option<String>,
+    #[arg(long = "fdb-tls-certificate-file", env = CERTIFICATE, value_name = "FILE")]
+    certificate: Option<String>,
     /// Its private key.
-    #[arg(long, env = KEY, value_name = "FILE")]
-    fdb_tls_key_file: Option<String>,
+    #[arg(long = "fdb-tls-key-file", env = KEY, value_name = "FILE")]
+    key: Option<String>,
     /// Whom to trust.
-    #[arg(long, env = AUTHORITIES, value_name = "FILE")]
-    fdb_tls_ca_file: Option<String>,
+    #[arg(long = "fdb-tls-ca-file", env = AUTHORITIES, value_name = "FILE")]
+    ca: Option<String>,
     /// What a server's certificate must say, in FoundationDB's own notation; no more than a trusted chain if it is not given.
-    #[arg(long, env = "FDB_TLS_VERIFY_PEERS", value_name = "RULES")]
-    fdb_tls_verify_peers: Option<String>,
+    #[arg(long = "fdb-tls-verify-peers", env = "FDB_TLS_VERIFY_PEERS", value_name = "RULES")]
+    verify_peers: Option<String>,
 }
 
 impl Identity {
     /// The identity, if there is one; all of its files, and each of them readable, or an error that names the one that is not.
     pub(crate) fn check(self) -> Result<Option<TlsIdentity>> {
-        let Self { fdb_tls_certificate_file, fdb_tls_key_file, fdb_tls_ca_file, fdb_tls_verify_peers } = self;
-        let files = [(CERTIFICATE, fdb_tls_certificate_file), (KEY, fdb_tls_key_file), (AUTHORITIES, fdb_tls_ca_file)];
+        let Self { certificate, key, ca, verify_peers } = self;
+        let files = [(CERTIFICATE, certificate), (KEY, key), (AUTHORITIES, ca)];
         // An empty variable is as good as none.
         let [certificate, key, ca] = files.map(|(name, file)| (name, file.filter(|file| !file.is_empty())));
         let (certificate, key, ca) = match (certificate, key, ca) {
@@ -41,7 +41,7 @@ impl Identity {
                 bail!("a TLS identity has a certificate, a key and authorities; not set: {}", missing.join(", "));
             }
         };
-        let identity = TlsIdentity { certificate, key, ca, verify_peers: fdb_tls_verify_peers.unwrap_or_default() };
+        let identity = TlsIdentity { certificate, key, ca, verify_peers: verify_peers.unwrap_or_default() };
         identity.check().map_err(|problem| anyhow!("{}: {}: {}", name_of(problem.file), problem.path, problem.problem))?;
         Ok(Some(identity))
     }
@@ -60,13 +60,8 @@ mod tests {
     use super::*;
 
     fn check(certificate: Option<&str>, key: Option<&str>, ca: Option<&str>) -> Result<Option<TlsIdentity>, String> {
-        let file = |path: Option<&str>| path.map(str::to_owned);
-        let identity = Identity {
-            fdb_tls_certificate_file: file(certificate),
-            fdb_tls_key_file: file(key),
-            fdb_tls_ca_file: file(ca),
-            fdb_tls_verify_peers: None,
-        };
+        let [certificate, key, ca] = [certificate, key, ca].map(|path| path.map(str::to_owned));
+        let identity = Identity { certificate, key, ca, verify_peers: None };
         identity.check().map_err(|error| error.to_string())
     }
 

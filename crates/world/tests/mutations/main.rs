@@ -22,7 +22,9 @@ fn seeds_of(target: &str) -> Vec<Seed> {
 fn changed(target: &str, times: usize, check: fn(&[u8])) {
     let seeds = seeds_of(target);
     assert!(!seeds.is_empty());
-    seeds.iter().for_each(|seed| check(&seed.bytes));
+    for seed in &seeds {
+        check(&seed.bytes);
+    }
     let mut mutator = Mutator::new(7);
     let mut different = 0;
     for number in 0..times {
