@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -24,8 +24,7 @@ async fn it_runs_under_exactly_the_rules_it_ships_with() {
     let user = grant(control_plane, &rules).await;
     let (client, verbs_used) = recorded_client(&user).await;
     let databases = Databases::new(Timestamp::now);
-    let settings = MonitorSettings { files_after: SignedDuration::from_secs(2), ..MonitorSettings::default() };
-    let servers = Fdbservers::new(databases.clone(), 0, settings);
+    let servers = Fdbservers::new(databases.clone(), 0, MonitorSettings::default());
     let kubelets = Kubelets::start_with_servers(control_plane.client().await.unwrap(), servers);
     let ground = Ground::with_operator(control_plane, kubelets, Arc::new(databases), client).await.unwrap();
     live(&ground.stage("rules", 4).await.unwrap()).await;

@@ -1,11 +1,8 @@
-//! Connection strings, as cluster files and the database itself have them: what is read is written alike, and read again as the same.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use quorate_fdb_client::ConnectionString;
+#[path = "../checks/connection.rs"]
+mod connection;
 
-fuzz_target!(|bytes: &[u8]| if let Ok(parsed) = ConnectionString::from_bytes(bytes) {
-    let written = parsed.to_string();
-    assert_eq!(written.parse::<ConnectionString>().as_ref(), Ok(&parsed));
-    assert!(parsed.same_coordinators(&parsed.coordinators));
-});
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| connection::check(bytes));

@@ -1,14 +1,8 @@
-//! The database's own report. The operator reads it from a database that may be in any state, through a child that may be too.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use quorate_foundationdb::{DatabaseReport, ProcessGroupId};
+#[path = "../checks/status.rs"]
+mod status;
 
-fuzz_target!(|status: &[u8]| match DatabaseReport::parse(status) {
-    Ok(report) => {
-        // Asking about a group takes every address apart.
-        let group = ProcessGroupId("storage-1".to_owned());
-        report.of_group(&group, &["198.18.0.1".to_owned()]).count();
-    }
-    Err(error) => assert!(!error.to_string().is_empty()),
-});
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| status::check(bytes));

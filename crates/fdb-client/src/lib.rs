@@ -9,6 +9,7 @@ mod libraries;
 pub mod protocol;
 #[cfg(feature = "suite")]
 pub mod suite;
+mod tls;
 mod validate;
 
 pub use bytes::Octets;
@@ -19,4 +20,5 @@ pub use contract::{
     Answer, Call, Change, Commit, Expectation, Failure, FoundationDb, Look, Management, Range, Row, Rows, Seen, Target,
     TlsIdentity, Write,
 };
+pub use tls::{TlsFile, TlsProblem};
 pub use validate::{OWN_KEYS, validate};

@@ -19,6 +19,7 @@ mod lock;
 mod members;
 mod misconfigured;
 mod pods;
+mod poke;
 mod removal;
 mod requested;
 mod revival;
@@ -210,6 +211,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     config_map::propose(&mut draft);
     claims::propose(&mut draft);
     pods::propose(&mut draft);
+    poke::propose(&mut draft);
     // What the database is asked for, the most urgent recovery first.
     coordinators::propose(&mut draft);
     configuration::propose(&mut draft);

@@ -55,6 +55,8 @@ pub struct PodFacts {
     pub rendering: Option<String>,
     /// What its monitor says it runs with: the configuration, as the monitor wrote it down.
     pub active_configuration: Option<String>,
+    /// The content of the ConfigMap that it was last poked for, from the existing operator's annotation.
+    pub outdated_seen: Option<String>,
     /// What its monitor says of its environment.
     pub environment: BTreeMap<String, String>,
     /// Whether a human asked for its servers to be stopped and for it to be kept.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use kube::Client;
-use quorate_fdb_client::FoundationDb;
+use quorate_fdb_client::{FoundationDb, TlsIdentity};
 use quorate_foundationdb::decide::ClusterDecision;
 use quorate_quorum::Epoch;
 use serde::Serialize;
@@ -54,6 +54,7 @@ pub struct Operator {
     clock: Arc<dyn Clock>,
     database: Arc<dyn FoundationDb>,
     settings: Settings,
+    identity: Option<TlsIdentity>,
     shown: Arc<Shown>,
 }
 
@@ -113,7 +114,14 @@ impl Operator {
     /// An operator that is not running yet.
     pub fn new(client: Client, clock: Arc<dyn Clock>, database: Arc<dyn FoundationDb>, settings: Settings) -> Self {
         let shown: Arc<Shown> = Arc::default();
-        Self { client: looked_after(client, Arc::clone(&shown.metrics)), clock, database, settings, shown }
+        Self { client: looked_after(client, Arc::clone(&shown.metrics)), clock, database, settings, identity: None, shown }
+    }
+
+    /// With an identity for databases that speak TLS.
+    #[must_use]
+    pub fn with_identity(mut self, identity: Option<TlsIdentity>) -> Self {
+        self.identity = identity;
+        self
     }
 
     /// What it shows of itself.
@@ -134,6 +142,7 @@ impl Operator {
             clock: Arc::clone(&self.clock),
             leadership: leadership.clone(),
             database: Arc::clone(&self.database),
+            identity: self.identity.clone(),
             recorder: Recorder::new(self.client.clone(), Arc::clone(&self.clock)),
             metrics: Arc::clone(&self.shown.metrics),
         };

@@ -4,6 +4,7 @@ mod bench;
 mod clusters;
 mod crds;
 mod explain;
+mod identity;
 mod map;
 mod mutants;
 mod plan;

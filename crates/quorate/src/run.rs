@@ -13,6 +13,8 @@ use quorate_fdb_client::Children;
 use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock, router};
 use tokio_util::sync::CancellationToken;
 
+use crate::identity::Identity;
+
 /// How the operator runs.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -37,6 +39,9 @@ pub(crate) struct Run {
     /// The folder with FoundationDB's client libraries, such as libfdb_c_7.3.63.so.
     #[arg(long, env = "FDB_LIBRARY_DIR", default_value = "/usr/lib/fdb")]
     fdb_library_dir: PathBuf,
+    /// What is shown to databases that speak TLS.
+    #[command(flatten)]
+    tls: Identity,
     /// Write the log as JSON.
     #[arg(long)]
     json_log: bool,
@@ -55,8 +60,9 @@ impl Run {
     }
 
     async fn until_stopped(self) -> Result<ExitCode> {
-        let Self { namespace, lease_namespace, lease_name, identity, rounds_at_once, listen, fdb_library_dir, json_log: _ } =
+        let Self { namespace, lease_namespace, lease_name, identity, rounds_at_once, listen, fdb_library_dir, tls, json_log: _ } =
             self;
+        let tls = tls.check()?;
         let mut config = Config::infer().await.context("looking for a kubeconfig or a service account")?;
         // Retries are the operator's own: a write that is silently sent again would answer a question nobody asked.
         config.default_retry = false;
@@ -66,7 +72,7 @@ impl Run {
         let settings = Settings { namespace, rounds_at_once: rounds_at_once.max(1), lease };
         let program = std::env::current_exe().context("looking for this executable, which is also the client of FoundationDB")?;
         let databases = Children::new(quorate_fdb_client::Settings::new(program, fdb_library_dir));
-        let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(databases), settings);
+        let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(databases), settings).with_identity(tls);
         let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| format!("listening on {listen}"))?;
         let serving = tokio::spawn(axum::serve(listener, router(operator.shown())).into_future());
         let stop = CancellationToken::new();

@@ -26,6 +26,8 @@ use crate::{Cluster, Fdbservers};
 
 /// How often the world looks whether somebody did something.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long a kubelet takes to bring a changed ConfigMap to a pod that does not change.
+const FILES_AFTER: Duration = Duration::from_mins(1);
 
 /// A running playground; it ends when it is dropped.
 pub struct Playground {
@@ -64,7 +66,7 @@ impl Playground {
         // The operator is outside of the pods' hosts files, so coordinators have addresses.
         cluster["spec"]["routing"] = json!({"useDNSInClusterFile": false});
         let mut playground = Self::begin(&cluster, None, client).await?;
-        let settings = RealPodsSettings { namespace: NAMESPACE.to_owned(), executable };
+        let settings = RealPodsSettings { namespace: NAMESPACE.to_owned(), executable, files_after: FILES_AFTER };
         playground.real = Some(RealPods::start(playground.kubernetes.client(NAMESPACE), settings)?);
         Ok(playground)
     }

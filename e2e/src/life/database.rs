@@ -28,8 +28,8 @@ pub struct Process {
 }
 
 impl Database {
-    pub(super) fn new(databases: Arc<dyn FoundationDb>, cluster: String, connection: String, version: &str) -> Self {
-        Self { databases, target: Target { cluster, connection, version: version.to_owned(), tls: None } }
+    pub(super) fn new(databases: Arc<dyn FoundationDb>, target: Target) -> Self {
+        Self { databases, target }
     }
 
     /// Writes a key.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
-use quorate_fdb_client::FoundationDb;
+use quorate_fdb_client::{FoundationDb, Target, TlsIdentity};
 use quorate_operator::{LeaseSettings, Operator, Settings, SystemClock};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -32,14 +32,25 @@ pub struct Ground {
     /// The kubelets of all nodes.
     pub kubelets: Kubelets,
     databases: Arc<dyn FoundationDb>,
+    identity: Option<TlsIdentity>,
     _operator: JoinSet<()>,
 }
 
 impl Ground {
     /// An operator for all namespaces, which reaches databases through this.
     pub async fn new(control_plane: &'static ControlPlane, kubelets: Kubelets, databases: Arc<dyn FoundationDb>) -> Result<Self> {
+        Self::with_identity(control_plane, kubelets, databases, None).await
+    }
+
+    /// The same, with an identity for databases that speak TLS.
+    pub async fn with_identity(
+        control_plane: &'static ControlPlane,
+        kubelets: Kubelets,
+        databases: Arc<dyn FoundationDb>,
+        identity: Option<TlsIdentity>,
+    ) -> Result<Self> {
         let client = control_plane.client().await?;
-        Self::with_operator(control_plane, kubelets, databases, client).await
+        Self::with(control_plane, kubelets, databases, identity, client).await
     }
 
     /// The same, with an operator that uses this client.
@@ -49,14 +60,25 @@ impl Ground {
         databases: Arc<dyn FoundationDb>,
         client: Client,
     ) -> Result<Self> {
+        Self::with(control_plane, kubelets, databases, None, client).await
+    }
+
+    async fn with(
+        control_plane: &'static ControlPlane,
+        kubelets: Kubelets,
+        databases: Arc<dyn FoundationDb>,
+        identity: Option<TlsIdentity>,
+        client: Client,
+    ) -> Result<Self> {
         let case = control_plane.case("operator").await?;
         case.install_crds()?;
         let lease = LeaseSettings::new(&case.namespace, "quorate", "one");
         let settings = Settings { namespace: None, rounds_at_once: 16, lease };
-        let operator = Operator::new(client, Arc::new(SystemClock), Arc::clone(&databases), settings);
+        let operator =
+            Operator::new(client, Arc::new(SystemClock), Arc::clone(&databases), settings).with_identity(identity.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(operator.run(CancellationToken::new()));
-        Ok(Self { control_plane, kubelets, databases, _operator: tasks })
+        Ok(Self { control_plane, kubelets, databases, identity, _operator: tasks })
     }
 
     /// A namespace with so many nodes of its own, each in a zone of its own.
@@ -183,8 +205,9 @@ impl Stage<'_> {
     pub async fn database(&self) -> Database {
         let cluster = self.cluster().await;
         let connection = cluster["status"]["connectionString"].as_str().unwrap_or_default().to_owned();
-        let key = format!("{}/sample", self.case.namespace);
-        Database::new(Arc::clone(&self.ground.databases), key, connection, "7.3.63")
+        let tls = self.ground.identity.clone().filter(|_| connection.ends_with(":tls"));
+        let cluster = format!("{}/sample", self.case.namespace);
+        Database::new(Arc::clone(&self.ground.databases), Target { cluster, connection, version: "7.3.63".to_owned(), tls })
     }
 
     /// Waits until all that is asked for is carried out, and the database is whole.

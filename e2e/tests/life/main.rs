@@ -10,7 +10,7 @@ mod sizes;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use quorate_e2e::life::{Ground, Stage, Story, tell};
 use quorate_e2e::{ControlPlane, Kubelets, stories_on};
 use quorate_world::Fdbservers;
@@ -40,8 +40,7 @@ fn main() -> ExitCode {
 async fn ground() -> Ground {
     let control_plane = ControlPlane::shared();
     let databases = Databases::new(Timestamp::now);
-    let settings = MonitorSettings { files_after: SignedDuration::from_secs(2), ..MonitorSettings::default() };
-    let servers = Fdbservers::new(databases.clone(), 0, settings);
+    let servers = Fdbservers::new(databases.clone(), 0, MonitorSettings::default());
     let kubelets = Kubelets::start_with_servers(control_plane.client().await.unwrap(), servers);
     Ground::new(control_plane, kubelets, Arc::new(databases)).await.unwrap()
 }

@@ -67,7 +67,8 @@ impl Stage {
 
     /// With the pods of the sample; nothing runs in them yet, because there is no coordinator.
     async fn with(client: Client, namespace: &str, class: &str, kubelets: Option<Kubelets>, tasks: JoinSet<()>) -> Self {
-        let settings = RealPodsSettings { namespace: namespace.to_owned(), executable: programs().unwrap().join("fdbserver") };
+        let executable = programs().unwrap().join("fdbserver");
+        let settings = RealPodsSettings { namespace: namespace.to_owned(), executable, files_after: Duration::ZERO };
         let pods = RealPods::start(client.clone(), settings).unwrap();
         let stage =
             Self { pods, client, namespace: namespace.to_owned(), class: class.to_owned(), _kubelets: kubelets, _tasks: tasks };

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use quorate_fdb_library::{Library, Network, NetworkOption, OpenError};
 
+use crate::contract::TlsIdentity;
 use crate::protocol::{self, FromChild, REPLY_LIMIT};
 
 /// What a child is started with.
@@ -56,10 +57,11 @@ pub fn child_main(arguments: &ChildArguments) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let (network, version) = match open(arguments) {
+    let opened = check(arguments).and_then(|()| open(arguments).map_err(|error| error.to_string()));
+    let (network, version) = match opened {
         Ok(opened) => opened,
-        Err(error) => {
-            let word = FromChild::Unusable { reason: error.to_string() };
+        Err(reason) => {
+            let word = FromChild::Unusable { reason };
             // A parent that is gone needs no reason.
             let _ = protocol::write(&mut output, &word, REPLY_LIMIT);
             return ExitCode::FAILURE;
@@ -90,6 +92,15 @@ fn keep_standard_output() -> io::Result<File> {
     let output = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
     Ok(File::from(output))
+}
+
+/// A library that is given wrong files would never connect, and not say why.
+fn check(arguments: &ChildArguments) -> Result<(), String> {
+    let ChildArguments { library: _, tls_certificate, tls_key, tls_ca, tls_verify_peers: _ } = arguments;
+    let (Some(certificate), Some(key), Some(ca)) = (tls_certificate, tls_key, tls_ca) else { return Ok(()) };
+    let identity =
+        TlsIdentity { certificate: certificate.clone(), key: key.clone(), ca: ca.clone(), verify_peers: String::new() };
+    identity.check().map_err(|problem| problem.to_string())
 }
 
 fn open(arguments: &ChildArguments) -> Result<(Network, databases::Speaks), OpenError> {

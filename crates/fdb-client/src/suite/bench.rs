@@ -31,7 +31,7 @@ pub trait Bench: Send {
     /// The database, from the first process on.
     fn target(&self) -> Target;
 
-    /// Starts a process, and gives its address (`ip:port`). One that was stopped comes back where it was, with its data.
+    /// Starts a process, and gives its address (`ip:port`, with `:tls` where that is spoken). One that was stopped comes back where it was, with its data.
     fn start<'a>(&'a mut self, process: &'a Process) -> BoxFuture<'a, Result<String, String>>;
 
     /// Stops a process for good.

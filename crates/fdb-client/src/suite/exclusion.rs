@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::ensure;
-use super::session::{Session, available, has, own, process_at, set, status};
+use super::session::{Session, available, bare, has, own, process_at, set, status};
 use crate::contract::{Answer, Call, Commit, Failure, Management, Seen};
 
 fn excluded(seen: &Seen) -> Vec<String> {
@@ -16,7 +16,7 @@ fn excluded(seen: &Seen) -> Vec<String> {
 
 pub(crate) async fn an_excluded_process_is_drained_and_included_again(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(4).await?;
-    let by_address = addresses[3].clone();
+    let by_address = bare(&addresses[3]);
     let by_locality = "locality_instance_id:unset-3".to_owned();
     for who in [&by_address, &by_locality] {
         let done = session.manage(Management::Exclude(vec![who.clone()])).await;
@@ -45,7 +45,7 @@ pub(crate) async fn a_stale_fence_excludes_nobody(session: &mut Session<'_>) -> 
     let fence = session.commit(Commit { writes: vec![set("fence", "2")], ..Commit::default() }).await;
     ensure!(fence == Ok(Answer::Committed), "somebody else's fence: {fence:?}");
     for change in [
-        Management::Exclude(vec![addresses[3].clone()]),
+        Management::Exclude(vec![bare(&addresses[3])]),
         Management::Exclude(vec!["locality_instance_id:unset-4".to_owned()]),
         Management::Maintain { zone: "zone-unset-4".to_owned(), seconds: 60 },
     ] {
@@ -63,7 +63,7 @@ pub(crate) async fn a_stale_fence_excludes_nobody(session: &mut Session<'_>) -> 
 pub(crate) async fn excluding_everybody_is_refused_in_the_databases_own_words(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(3).await?;
     session.until("data is healthy", &|seen| status(seen, "/cluster/data/state/healthy") == true).await?;
-    let refused = session.manage(Management::Exclude(addresses.clone())).await;
+    let refused = session.manage(Management::Exclude(addresses.iter().map(|address| bare(address)).collect())).await;
     match &refused {
         Err(Failure::Refused { command, message, .. }) => {
             ensure!(command == "exclude" && !message.is_empty(), "{refused:?}");

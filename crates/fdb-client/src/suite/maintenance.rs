@@ -1,7 +1,7 @@
 //! Maintenance of a zone, and classes of processes.
 
 use super::ensure;
-use super::session::{Session, process_at, status};
+use super::session::{Session, bare, process_at, status};
 use crate::contract::{Answer, Management};
 
 pub(crate) async fn a_zone_is_maintained_until_it_is_not(session: &mut Session<'_>) -> Result<(), String> {
@@ -22,7 +22,7 @@ pub(crate) async fn a_zone_is_maintained_until_it_is_not(session: &mut Session<'
 pub(crate) async fn a_process_gets_another_class_and_its_own_back(session: &mut Session<'_>) -> Result<(), String> {
     let addresses = session.database(3).await?;
     for (class, shown) in [("stateless", "stateless"), ("default", "unset")] {
-        let change = Management::ProcessClass { address: addresses[2].clone(), class: class.to_owned() };
+        let change = Management::ProcessClass { address: bare(&addresses[2]), class: class.to_owned() };
         let changed = session.manage(change).await;
         ensure!(changed == Ok(Answer::Committed), "{class}: {changed:?}");
         session.until("the status shows the class", &|seen| process_at(seen, &addresses[2])["class_type"] == shown).await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ensure;
-use super::session::{Session, available, own, process, set, status};
+use super::session::{Session, available, bare, own, process, set, status};
 use crate::contract::{Answer, Call, Commit, Failure, Look, Management, Seen};
 
 fn says(seen: &Seen, name: &str) -> bool {
@@ -26,9 +26,12 @@ pub(crate) async fn a_database_without_coordinators_still_reports(session: &mut 
     // FoundationDB's own timeout is not honoured by all of these.
     for call in [
         Call::Commit(Commit { writes: vec![set("a", "b")], ..Commit::default() }),
-        Call::Commit(Commit { manage: Some(Management::Include(addresses.clone())), ..Commit::default() }),
+        Call::Commit(Commit {
+            manage: Some(Management::Include(addresses.iter().map(|address| bare(address)).collect())),
+            ..Commit::default()
+        }),
         Call::Commit(Commit { manage: Some(Management::EndMaintenance), ..Commit::default() }),
-        Call::Kill(addresses),
+        Call::Kill(addresses.iter().map(|address| bare(address)).collect()),
     ] {
         let answer = session.call(call.clone(), Duration::from_secs(2)).await;
         ensure!(answer == Err(Failure::Timeout { milliseconds: 2000 }), "{call:?}: {answer:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ensure;
-use super::session::{Session, available, process_at, status};
+use super::session::{Session, available, bare, process_at, status};
 use crate::contract::{Answer, Call, Seen};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +20,8 @@ pub(crate) async fn known_processes_are_restarted_and_with_one_unknown_none(sess
             two.iter().all(|address| uptime(seen, address).is_some_and(|seconds| seconds > 12.0))
         })
         .await?;
-    let mut with_unknown = two.clone();
+    let known: Vec<String> = two.iter().map(|address| bare(address)).collect();
+    let mut with_unknown = known.clone();
     with_unknown.push("127.0.0.1:1".to_owned());
     let nobody = session.call(Call::Kill(with_unknown), PATIENCE).await;
     ensure!(nobody == Ok(Answer::Killed(false)), "one is unknown: {nobody:?}");
@@ -31,7 +32,7 @@ pub(crate) async fn known_processes_are_restarted_and_with_one_unknown_none(sess
         })
         .await?;
 
-    let sent = session.call(Call::Kill(two.clone()), PATIENCE).await;
+    let sent = session.call(Call::Kill(known), PATIENCE).await;
     ensure!(sent == Ok(Answer::Killed(true)), "all are known: {sent:?}");
     session
         .until("they are up anew", &|seen| {

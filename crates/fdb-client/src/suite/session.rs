@@ -180,6 +180,11 @@ pub(crate) fn available(seen: &Seen) -> bool {
     status(seen, "/client/database_status/available") == Value::Bool(true)
 }
 
+/// An address as exclusions, kills and classes want it, which say nothing of TLS.
+pub(crate) fn bare(address: &str) -> String {
+    address.strip_suffix(":tls").unwrap_or(address).to_owned()
+}
+
 /// The process at an address, as the status has it.
 pub(crate) fn process_at(seen: &Seen, address: &str) -> Value {
     let processes = status(seen, "/cluster/processes");

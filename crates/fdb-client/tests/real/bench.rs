@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use quorate_fdb_client::suite::{Bench, Process, poll_until};
-use quorate_fdb_client::{Children, FoundationDb, Look, Seen, Settings, Target};
+use quorate_fdb_client::{Children, FoundationDb, Look, Seen, Settings, Target, TlsIdentity};
 use tokio::process::Command;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -25,10 +25,35 @@ pub fn programs() -> Option<PathBuf> {
 
 /// A supervisor that starts this program as its child.
 pub fn children(libraries: &Path) -> Children {
+    children_with(libraries, None)
+}
+
+/// The same; the child may have a hosts file of its own.
+fn children_with(libraries: &Path, hosts: Option<&Path>) -> Children {
     let mut settings = Settings::new(std::env::current_exe().unwrap(), libraries.to_owned());
     settings.arguments.clear();
+    if let Some(hosts) = hosts {
+        let program = std::mem::replace(&mut settings.program, "unshare".into());
+        settings.arguments = with_hosts(hosts, &program);
+    }
     settings.environment.insert(CHILD.to_owned(), "1".to_owned());
     Children::new(settings)
+}
+
+/// Arguments of `unshare` that run a program with another hosts file; it takes its place and so has its process id.
+fn with_hosts(hosts: &Path, program: &Path) -> Vec<String> {
+    const SCRIPT: &str = r#"mount --bind "$0" /etc/hosts && exec "$@""#;
+    let [hosts, program] = [hosts, program].map(|path| path.display().to_string());
+    ["--mount", "sh", "-c", SCRIPT, &hosts, &program].map(str::to_owned).to_vec()
+}
+
+/// How the servers of a bench are spoken to.
+#[derive(Clone, Debug, Default)]
+pub struct Ways {
+    /// By TLS, with this identity for all.
+    pub tls: Option<TlsIdentity>,
+    /// The coordinator has this name, which stands in this hosts file or does not.
+    pub name: Option<(String, PathBuf)>,
 }
 
 /// The version of fdbserver.
@@ -52,6 +77,7 @@ struct Server {
 pub struct Real {
     programs: PathBuf,
     folder: tempfile::TempDir,
+    ways: Ways,
     version: String,
     clients: [Arc<Children>; 2],
     ports: BTreeMap<String, u16>,
@@ -61,11 +87,17 @@ pub struct Real {
 
 impl Real {
     pub fn new(programs: &Path) -> Self {
+        Self::with(programs, Ways::default())
+    }
+
+    pub fn with(programs: &Path, ways: Ways) -> Self {
+        let hosts = ways.name.as_ref().map(|(_, hosts)| hosts.as_path());
         Self {
             programs: programs.to_owned(),
             folder: tempfile::tempdir().unwrap(),
             version: version(programs),
-            clients: [Arc::new(children(programs)), Arc::new(children(programs))],
+            clients: [0, 1].map(|_| Arc::new(children_with(programs, hosts))),
+            ways,
             ports: BTreeMap::new(),
             servers: BTreeMap::new(),
             connection: String::new(),
@@ -91,11 +123,29 @@ impl Real {
         }
     }
 
+    fn address(&self, port: u16) -> String {
+        self.at("127.0.0.1", port)
+    }
+
+    fn at(&self, host: &str, port: u16) -> String {
+        format!("{host}:{port}{}", if self.ways.tls.is_some() { ":tls" } else { "" })
+    }
+
     fn command(&self, process: &Process, port: u16) -> Command {
         let Process { name, class, zone } = process;
-        let mut command = Command::new(self.programs.join("fdbserver"));
-        command.arg0("fdbserver").current_dir(self.folder.path());
-        command.args(["--cluster-file", "fdb.cluster", "--public-address", &format!("127.0.0.1:{port}")]);
+        let program = self.programs.join("fdbserver");
+        let mut command = Command::new(&program);
+        if let Some((_, hosts)) = &self.ways.name {
+            command = Command::new("unshare");
+            command.args(with_hosts(hosts, &program));
+        } else {
+            command.arg0("fdbserver");
+        }
+        command.current_dir(self.folder.path());
+        command.args(["--cluster-file", "fdb.cluster", "--public-address", &self.address(port)]);
+        if let Some(TlsIdentity { certificate, key, ca, verify_peers: _ }) = &self.ways.tls {
+            command.args(["--tls-certificate-file", certificate, "--tls-key-file", key, "--tls-ca-file", ca]);
+        }
         command.args(["--datadir", &format!("data-{name}"), "--logdir", &format!("logs-{name}"), "--class", class]);
         command.args([format!("--locality_zoneid={zone}"), format!("--locality_instance_id={name}")]);
         command.args(["--memory", "2GiB", "--cache-memory", "200MiB", "--parentpid", &std::process::id().to_string()]);
@@ -129,20 +179,26 @@ impl Bench for Real {
     }
 
     fn target(&self) -> Target {
-        Target { cluster: "tests/real".to_owned(), connection: self.connection.clone(), version: self.version.clone(), tls: None }
+        Target {
+            cluster: "tests/real".to_owned(),
+            connection: self.connection.clone(),
+            version: self.version.clone(),
+            tls: self.ways.tls.clone(),
+        }
     }
 
     fn start<'a>(&'a mut self, process: &'a Process) -> BoxFuture<'a, Result<String, String>> {
         let port = *self.ports.entry(process.name.clone()).or_insert_with(free_port);
         if self.connection.is_empty() {
-            self.connection = format!("sample:first@127.0.0.1:{port}");
+            let host = self.ways.name.as_ref().map_or("127.0.0.1", |(name, _)| name);
+            self.connection = format!("sample:first@{}", self.at(host, port));
             std::fs::write(self.folder.path().join("fdb.cluster"), &self.connection).unwrap();
         }
         std::fs::create_dir_all(self.folder.path().join(format!("logs-{}", process.name))).unwrap();
         let (stop, stopped) = oneshot::channel();
         let keeper = tokio::spawn(keep(self.command(process, port), stopped));
         self.servers.insert(process.name.clone(), Server { stop, keeper });
-        futures::future::ready(Ok(format!("127.0.0.1:{port}"))).boxed()
+        futures::future::ready(Ok(self.address(port))).boxed()
     }
 
     fn stop<'a>(&'a mut self, name: &'a str) -> BoxFuture<'a, Result<(), String>> {

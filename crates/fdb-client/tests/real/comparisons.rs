@@ -24,7 +24,7 @@ pub const STORIES: &[Story] = crate::stories![
     the_memory_of_a_child_with_one_and_with_sixteen_clusters,
 ];
 
-const SOON: Duration = Duration::from_secs(30);
+pub const SOON: Duration = Duration::from_secs(30);
 
 fn process(number: usize) -> Process {
     Process { name: format!("unset-{number}"), class: "unset".to_owned(), zone: format!("zone-{number}") }
@@ -50,7 +50,7 @@ fn across_zones(count: i32) -> Octets {
     Octets([&prefix[..], &word("Across"), &word("zoneid"), &count.to_le_bytes(), &word("One")].concat())
 }
 
-fn create(id: &str) -> Call {
+pub fn create(id: &str) -> Call {
     let keys = [
         ("log_anti_quorum", text("0")),
         ("log_engine", text("2")),
@@ -64,7 +64,7 @@ fn create(id: &str) -> Call {
     Call::Commit(Commit { manage: Some(Management::Configure(Change { new: Some(id.to_owned()), keys })), ..Commit::default() })
 }
 
-const ID: &str = "00000000000000000000000000000001";
+pub const ID: &str = "00000000000000000000000000000001";
 
 async fn seen(bench: &Real, look: Look) -> Seen {
     match bench.client().call(&bench.target(), Call::Look(look), SOON).await {

@@ -101,6 +101,35 @@ async fn a_child_that_dies_costs_the_calls_it_was_busy_with_and_the_next_one_wor
     world.end(&first).await;
 }
 
+async fn a_change_that_was_sent_before_the_client_was_closed_is_of_unknown_result() {
+    let world = world("greet", |_| {});
+    let busy = target("ns/waits");
+    let close = async {
+        // Calls are sent in the order in which they were made, so the others are with the child by now.
+        world.look("ns/good").await.unwrap();
+        world.children.close().await;
+    };
+    let (changed, looked, ()) =
+        tokio::join!(world.children.call(&busy, change(), SOON), world.children.call(&busy, look(), SOON), close);
+    assert_eq!(changed, Err(Failure::UnknownResult));
+    assert!(matches!(&looked, Err(Failure::Unavailable(reason)) if reason.contains("being closed")), "{looked:?}");
+    world.end(&[]).await;
+}
+
+async fn a_change_that_was_not_sent_before_the_client_was_closed_did_not_happen() {
+    let world = world("silent", |_| {});
+    let close = async {
+        while world.children.process_ids().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world.children.close().await;
+    };
+    let good = target("ns/good");
+    let (changed, ()) = tokio::join!(world.children.call(&good, change(), SOON), close);
+    assert!(matches!(&changed, Err(Failure::Unavailable(reason)) if reason.contains("being closed")), "{changed:?}");
+    world.end(&[]).await;
+}
+
 async fn garbage_half_a_frame_and_an_endless_frame_end_the_child_only() {
     let world = world("greet", |_| {});
     let mut seen = Vec::new();
@@ -353,6 +382,8 @@ fn main() -> ExitCode {
     stories::tell(stories![
         a_call_is_answered,
         a_child_that_dies_costs_the_calls_it_was_busy_with_and_the_next_one_works,
+        a_change_that_was_sent_before_the_client_was_closed_is_of_unknown_result,
+        a_change_that_was_not_sent_before_the_client_was_closed_did_not_happen,
         garbage_half_a_frame_and_an_endless_frame_end_the_child_only,
         fifty_megabytes_are_an_answer,
         ten_thousand_calls_behind_a_hung_one_are_refused_at_once_and_other_clusters_go_on,

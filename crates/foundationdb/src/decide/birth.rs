@@ -6,18 +6,18 @@
 use std::collections::BTreeSet;
 
 use quorate_quorum::spread::Candidate;
-use quorate_quorum::{Gate, Guard, Hold, Severity, Step};
+use quorate_quorum::{Gate, Guard, Hold, Severity, Sighting, Step};
 
 use super::{Adds, Draft, coordinators, is_ours, revival};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, Desired, PodFacts, PodPhase, ProcessClass, ProcessGroupId, Zone, objects, reasons};
+use crate::{DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, Zone, objects, reasons};
 
 /// What the database says of itself before it exists.
 const NEVER_CREATED: &str = "configuration_never_created";
 /// What its client says when nobody else said anything in time.
 const TIMED_OUT: &str = "status_incomplete_timeout";
-/// So long processes that are late are long_enough for, in seconds, once enough are there.
+/// So long processes that are late are waited for, in seconds, once enough are there.
 const PATIENCE_WITH_PROCESSES: f64 = 60.0;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -48,11 +48,8 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let candidates = candidates(draft);
     let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
     let chosen = coordinators::apart(&candidates, wanted);
-    // Those that are late are long_enough for, so that the choice is a good one; but not for ever.
-    let oldest = draft.seen.kube.pods.values().map(|pod| pod.created).min();
-    let long_enough =
-        oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= desired.automation.ignore_pending_after);
-    if chosen.len() < wanted || (candidates.len() < eligible && !long_enough) {
+    // Those that are late are waited for, so that the choice is a good one.
+    if chosen.len() < wanted || (candidates.len() < eligible && !waited_long_enough(draft)) {
         let zones: BTreeSet<&str> =
             candidates.iter().filter_map(|candidate| candidate.domains.first()).map(String::as_str).collect();
         let sentence = format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own");
@@ -69,10 +66,17 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     draft.status.connection = Some(connection);
 }
 
+/// Who is late is waited for, but not for ever.
+fn waited_long_enough(draft: &Draft<'_>) -> bool {
+    let oldest = draft.seen.kube.pods.values().map(|pod| pod.created).min();
+    let patience = draft.seen.desired.automation.ignore_pending_after;
+    oldest.is_some_and(|oldest| draft.seen.now.duration_since(oldest) >= patience)
+}
+
 /// Process groups whose pods run and may be coordinators, with their zones as far as they are known before any server runs.
 fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
     let desired = &draft.seen.desired;
-    let candidate = |(id, group): (&ProcessGroupId, &crate::ProcessGroup)| {
+    let candidate = |(id, group): (&ProcessGroupId, &ProcessGroup)| {
         let priority = desired.coordinator_priority(group.class).filter(|_| group.removal.is_none())?;
         let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
         let runs =
@@ -140,17 +144,27 @@ fn creation_id(uid: &str) -> String {
     connection_id(uid).bytes().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A database that nobody has created says so only after half a minute (33 s, every time, with 7.3.63), and says nothing of its
+/// processes then. So it is not asked before it was created: what the pods' monitors say is enough, and creating does no harm to one
+/// that exists.
 fn create(draft: &mut Draft<'_>) {
     let desired = &draft.seen.desired;
-    let Some(report) = draft.report else { return };
-    if desired.seed_connection.is_some() || !was_never_created(report) {
-        if desired.seed_connection.is_none() && !report.available {
-            let sentence = "whether the database exists is not known yet: its coordinators have not said so";
-            let released_by = "a report that says so; one of a database that was never created takes up to a minute";
-            draft.holds.push(Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by));
-        }
+    if desired.seed_connection.is_some() {
         return;
     }
+    let known = match draft.report {
+        None if draft.seen.database == Sighting::NotAsked => "nobody has created the database yet",
+        None => return,
+        Some(report) if was_never_created(report) => "the coordinators have no record of a database",
+        Some(report) => {
+            if !report.available {
+                let sentence = "whether the database exists is not known yet: its coordinators have not said so";
+                let released_by = "a report that says so; one of a database that was never created takes up to a minute";
+                draft.holds.push(Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by));
+            }
+            return;
+        }
+    };
     if let Some(hold) = too_few_processes(draft) {
         draft.holds.push(hold);
         return;
@@ -159,13 +173,13 @@ fn create(draft: &mut Draft<'_>) {
     keys.extend(engine_keys(&desired.database.storage_engine).unwrap_or_default());
     keys.extend(setting_keys(&desired.database.settings));
     let id = creation_id(&desired.uid);
-    let why = format!("the coordinators have no record of a database; it is created as {}", desired.redundancy_mode());
+    let why = format!("{known}; it is created as {}", desired.redundancy_mode());
     draft.notice(Severity::Normal, "ConfiguringDatabase", why.clone());
     draft.steps.push(Step::adds(Adds::Database { id, keys }, Guard::epoch(draft.seen.epoch), why));
 }
 
-/// Whether the coordinators have no record of a database. On a busy machine the report of such a one does not arrive in time, and only
-/// its client's part does: all coordinators answer, and nobody else does. Creating one then does no harm: if it exists, it says so.
+/// Whether the coordinators have no record of a database. Where the report of such a one does not arrive in time, only its client's part
+/// does: all coordinators answer, and nobody else does. Creating one then does no harm: if it exists, it says so.
 fn was_never_created(report: &DatabaseReport) -> bool {
     let says_so = report.recovery.as_ref().is_some_and(|recovery| recovery.name == NEVER_CREATED);
     let says_nothing = report.recovery.is_none() && report.processes.is_empty() && report.messages.contains(TIMED_OUT);
@@ -176,27 +190,69 @@ fn was_never_created(report: &DatabaseReport) -> bool {
 /// A database that is created with too few processes is accepted, and stays down.
 fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let desired = &draft.seen.desired;
-    let report = draft.report?;
-    let holders = |class: ProcessClass| holds_copies(class);
-    let mut zones = report.zones(|process| process.class.is_some_and(holders));
-    // Where the report did not arrive, the pods that run are all there is to go by.
-    let by_pods = report.processes.is_empty();
-    if by_pods {
-        let hosts = candidates(draft).into_iter().filter_map(|candidate| candidate.domains.into_iter().next());
-        zones = hosts.collect::<BTreeSet<_>>().len();
-    }
     let copies = Copies::of(desired.redundancy_mode());
     let needed = copies.log.max(copies.storage) as usize;
-    let ready = draft.seen.kube.pods.values().filter(|pod| pod.ready && pod.deleted_since.is_none()).count();
-    let longest = report.processes.values().filter_map(|process| process.uptime).fold(0.0, f64::max);
-    let all_are_there = by_pods || report.processes.len() >= ready || longest >= PATIENCE_WITH_PROCESSES;
-    if Gate::EnoughZonesAtBirth.passes(zones >= needed && all_are_there) {
+    let there = match draft.report.filter(|report| !report.processes.is_empty()) {
+        Some(report) => joined(draft, report),
+        None => started(draft),
+    };
+    if Gate::EnoughZonesAtBirth.passes(there.zones >= needed && there.long_enough) {
         return None;
     }
     let sentence = format!("the database is not created yet: {} needs processes in {needed} zones", desired.redundancy_mode());
-    let measured = format!("{} of {ready} processes, in {zones} zones", report.processes.len());
+    let measured = format!("{} of {} processes, in {} zones", there.processes, there.of, there.zones);
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
     Some(hold.compared(measured, format!("all of them, in {needed} zones")))
+}
+
+/// Who is there to make up a new database.
+struct There {
+    processes: usize,
+    of: usize,
+    /// How many zones there are of those that can hold copies.
+    zones: usize,
+    /// All are there, or those that are missing were waited for.
+    long_enough: bool,
+}
+
+/// Those that have joined, as the database says.
+fn joined(draft: &Draft<'_>, report: &DatabaseReport) -> There {
+    let ready = draft.seen.kube.pods.values().filter(|pod| pod.ready && pod.deleted_since.is_none()).count();
+    let longest = report.processes.values().filter_map(|process| process.uptime).fold(0.0, f64::max);
+    let processes = report.processes.len();
+    There {
+        processes,
+        of: ready,
+        zones: report.zones(|process| process.class.is_some_and(holds_copies)),
+        long_enough: processes >= ready || longest >= PATIENCE_WITH_PROCESSES,
+    }
+}
+
+/// Those whose monitors say that they follow a configuration with coordinators in it, and so have started their servers.
+fn started(draft: &Draft<'_>) -> There {
+    let Draft { seen, status, .. } = draft;
+    let live = || status.groups.iter().filter(|(_, group)| group.removal.is_none());
+    let pod = |id: &ProcessGroupId, group: &ProcessGroup| {
+        let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id))?;
+        let follows = pod.active_configuration.is_some() && !group.conditions.contains_key(&GroupCondition::IncorrectConfigMap);
+        Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&seen.desired, pod))
+    };
+    let started: Vec<_> = live().filter_map(|(id, group)| Some((id, group, pod(id, group)?))).collect();
+    // As everywhere, the fewer of hosts and logical zones count.
+    let (mut hosts, mut zones) = (BTreeSet::new(), BTreeSet::new());
+    for (id, group, pod) in started.iter().filter(|(_, group, _)| holds_copies(group.class)) {
+        if let Some(host) = expected_zone(&seen.desired, id, pod, &seen.kube.nodes) {
+            zones.insert(group.domain_key().unwrap_or(&host).to_owned());
+            hosts.insert(host);
+        }
+    }
+    let of = live().count();
+    There {
+        processes: started.len(),
+        of,
+        zones: hosts.len().min(zones.len()),
+        long_enough: started.len() == of || waited_long_enough(draft),
+    }
 }
 
 #[cfg(test)]

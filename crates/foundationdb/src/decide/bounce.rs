@@ -44,7 +44,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     draft.steps.push(Step::takes_away(TakesAway::Kill(addresses), permit, guard, what));
 }
 
-fn takes_part(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+/// Whether a process group is among those that are restarted when they have to be.
+pub(super) fn takes_part(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
     group.removal.is_none() && !draft.seen.desired.buggify.ignore_during_restart.contains(&id.0)
 }
 

@@ -215,7 +215,8 @@ impl<'a> Draft<'a> {
             let released_by = "the next attempt, if what it says was put right";
             self.holds.push(Hold::new(reasons::STEP_FAILED, &self.seen.desired.name, failure.clone(), released_by));
         }
-        let at_rest = self.steps.is_empty() && self.holds.is_empty();
+        // A new database calls itself unhealthy for half a minute; nobody should wait for longer than that to hear that it is well.
+        let at_rest = self.steps.is_empty() && self.holds.is_empty() && self.status.healthy != Some(false);
         let next = if at_rest { AT_REST } else { WHILE_UNDER_WAY };
         self.wake.at(self.seen.now + next);
         self.holds.sort_by(|a, b| (&a.about, a.reason).cmp(&(&b.about, b.reason)));

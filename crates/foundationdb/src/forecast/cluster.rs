@@ -40,6 +40,8 @@ pub(crate) struct Cluster {
     pub out_of_date: BTreeSet<String>,
     /// Process groups whose servers do not start.
     pub dead: BTreeSet<String>,
+    /// The database is not asked before it was created.
+    pub unasked: bool,
     /// Since when the database does not answer at all.
     pub silent_since: Option<Timestamp>,
     pub spoil: Option<Spoil>,
@@ -61,6 +63,7 @@ impl Cluster {
             unplaceable: BTreeSet::new(),
             out_of_date: BTreeSet::new(),
             dead: BTreeSet::new(),
+            unasked: false,
             silent_since: None,
             spoil: None,
             handed_out: 0,
@@ -85,7 +88,7 @@ impl Cluster {
             report
         };
         let database = match self.silent_since {
-            _ if self.database.coordinators.is_empty() => Sighting::NotAsked,
+            _ if self.database.coordinators.is_empty() || (self.unasked && self.database.keys.is_empty()) => Sighting::NotAsked,
             Some(since) => Sighting::Unreachable { since, why: "no answer within 10 s".to_owned() },
             None => Sighting::Seen { at: self.now, facts: report() },
         };
@@ -169,7 +172,11 @@ impl Cluster {
                     claim.owned = owner.is_some();
                 }
             }
-            Adds::PodAnnotations { .. } => {}
+            Adds::PodAnnotations { name, annotations } => {
+                if let Some(pod) = self.kube.pods.get_mut(name) {
+                    pod.outdated_seen = annotations.get(annotations::OUTDATED_SEEN).cloned();
+                }
+            }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
             Adds::Include(places) => self.database.include(places),
             Adds::Lock { from, to, .. } => {
@@ -252,6 +259,7 @@ impl Cluster {
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
             active_configuration: None,
+            outdated_seen: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             isolated: false,
             crashing: None,

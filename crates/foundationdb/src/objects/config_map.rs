@@ -1,9 +1,11 @@
 //! The ConfigMap that every pod mounts: the cluster file, and the monitor's document for each class.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::Value;
 
+use super::digest::digest;
 use super::{config_map_name, metadata, monitor_configuration};
 use crate::monitor::MonitorConfiguration;
 use crate::{Desired, ProcessClass};
@@ -42,6 +44,11 @@ pub fn config_map(
 /// The monitor's document as it is written into the ConfigMap; the monitor repeats exactly these bytes when it follows them.
 pub fn monitor_text(configuration: &MonitorConfiguration) -> String {
     serde_json::json!(configuration).to_string()
+}
+
+/// The digest of what a ConfigMap says to the monitors of a class, in logical fault domains or not, if it says anything.
+pub fn monitor_digest(data: &BTreeMap<String, String>, class: ProcessClass, packed: bool) -> Option<String> {
+    data.get(&monitor_key(class, packed)).map(|text| digest(&Value::from(text.as_str())))
 }
 
 /// Whether a key of the ConfigMap is ours to write.

@@ -21,7 +21,7 @@ mod volumes;
 
 pub use asked_for::{asked_for, claim_asked_for};
 pub use claim::{claim, claim_size};
-pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_text};
+pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_digest, monitor_text};
 pub use disruption_budget::disruption_budget;
 pub(crate) use environment::PUBLIC_IP;
 pub use environment::ZONE_ID;
@@ -57,6 +57,8 @@ pub mod annotations {
     pub const PUBLIC_IP: &str = "foundationdb.org/public-ip";
     /// Which kind of image a pod runs.
     pub const IMAGE_TYPE: &str = "foundationdb.org/image-type";
+    /// The content of the ConfigMap that a pod was poked for, so that its kubelet brings it at once.
+    pub const OUTDATED_SEEN: &str = "foundationdb.org/outdated-config-map-seen";
     /// The family of addresses a pod was asked to use, 0 for whatever comes first.
     pub const IP_FAMILY: &str = "foundationdb.org/ip-family";
 }

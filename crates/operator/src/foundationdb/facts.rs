@@ -8,7 +8,8 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
 use quorate_foundationdb::{
-    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, NodeFacts, PodFacts, PodPhase, ProcessGroupId, ServiceFacts, labels,
+    ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, NodeFacts, PodFacts, PodPhase, ProcessGroupId, ServiceFacts, annotations,
+    labels,
 };
 
 /// The digest of what was asked for.
@@ -43,6 +44,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
         active_configuration: annotation(pod, CURRENT_CONFIGURATION),
+        outdated_seen: annotation(pod, annotations::OUTDATED_SEEN),
         environment: environment.unwrap_or_default(),
         isolated: annotation(pod, ISOLATE).is_some_and(|value| value == "true"),
         crashing: status.and_then(crashing),

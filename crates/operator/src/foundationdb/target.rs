@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quorate_api::foundationdb::{FoundationDBCluster, FoundationDBClusterStatus};
-use quorate_fdb_client::{Look, Octets, Range, Row, Seen, Target};
+use quorate_fdb_client::{Look, Octets, Range, Row, Seen, Target, TlsIdentity};
 use quorate_foundationdb::LockWish;
 use quorate_foundationdb::lock::{self, LockReport};
 
@@ -18,27 +18,38 @@ const FIRST_ANSWER: Duration = Duration::from_secs(60);
 ///
 /// The connection is the one the status recorded, or else the seed: once there is a record, it has followed changes of coordinators that
 /// the seed knows nothing of. The version is the one that runs, or else the one asked for: during an upgrade the processes speak the old
-/// protocol until they are restarted.
-pub(crate) fn target(key: &ClusterKey, object: &FoundationDBCluster) -> Result<Target, String> {
+/// protocol until they are restarted. The identity is the operator's own, and shown to those that speak TLS only.
+pub(crate) fn target(key: &ClusterKey, object: &FoundationDBCluster, identity: Option<&TlsIdentity>) -> Result<Target, String> {
     let status = object.status.as_ref();
     let recorded = status.and_then(|status| said(status.connection_string.as_ref()));
     let Some(connection) = recorded.or_else(|| said(object.spec.seed_connection_string.as_ref())) else {
         let why = "its connection string is not known: neither status.connectionString nor spec.seedConnectionString says it";
         return Err(why.to_owned());
     };
+    let tls = speaks_tls(connection);
+    if tls && identity.is_none() {
+        let why = "it speaks TLS, and this operator has no identity to show: set FDB_TLS_CERTIFICATE_FILE, FDB_TLS_KEY_FILE and \
+                   FDB_TLS_CA_FILE for it";
+        return Err(why.to_owned());
+    }
     let running = status.and_then(|status| said(status.running_version.as_ref()));
     Ok(Target {
         cluster: key.to_string(),
         connection: connection.clone(),
         version: running.unwrap_or(&object.spec.version).clone(),
-        tls: None,
+        tls: identity.filter(|_| tls).cloned(),
     })
+}
+
+/// Whether a coordinator is spoken to by TLS.
+fn speaks_tls(connection: &str) -> bool {
+    let (_, coordinators) = connection.split_once('@').unwrap_or_default();
+    coordinators.split(',').any(|coordinator| coordinator.trim().ends_with(":tls"))
 }
 
 /// What is read in one look. Exclusions and the database's own connection string can be read only from one that exists.
 pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Look {
-    let joins = said(object.spec.seed_connection_string.as_ref()).is_some();
-    let exists = is_configured(object) || joins;
+    let exists = may_exist(object);
     let ranges = lock.filter(|_| exists).map(|lock| {
         let (first, last) = lock::deny_list(lock);
         let key = lock::key(lock);
@@ -46,6 +57,11 @@ pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Loo
         vec![Range { begin: Octets(key), end: Octets(after) }, Range { begin: Octets(first), end: Octets(last) }]
     });
     Look { exclusions: exists, ranges: ranges.unwrap_or_default() }
+}
+
+/// Whether anybody has created it: we, as far as is recorded, or somebody before us.
+pub(crate) fn may_exist(object: &FoundationDBCluster) -> bool {
+    is_configured(object) || said(object.spec.seed_connection_string.as_ref()).is_some()
 }
 
 /// What was read of the lock, if it was asked for and could be read.
@@ -86,7 +102,7 @@ mod tests {
 
     fn of(seed: &str, status: &Value) -> Result<(String, String), String> {
         let key = ClusterKey { namespace: "ns".into(), name: "sample".into() };
-        target(&key, &cluster(seed, status)).map(|target| (target.connection, target.version))
+        target(&key, &cluster(seed, status), None).map(|target| (target.connection, target.version))
     }
 
     #[test]
@@ -103,6 +119,19 @@ mod tests {
         let version = |status: &Value| of("seed", status).map(|(_, version)| version);
         assert_eq!(version(&json!({"runningVersion": "7.1.67"})), Ok("7.1.67".into()));
         assert_eq!(version(&json!({"runningVersion": ""})), Ok("7.3.69".into()));
+    }
+
+    #[test]
+    fn an_identity_is_shown_to_those_that_speak_tls_and_missed_by_them() {
+        let identity = TlsIdentity { certificate: "c".into(), key: "k".into(), ca: "a".into(), verify_peers: String::new() };
+        let key = ClusterKey { namespace: "ns".into(), name: "sample".into() };
+        let tls = |connection: &str, identity: Option<&TlsIdentity>| {
+            target(&key, &cluster(connection, &json!({})), identity).map(|target| target.tls)
+        };
+        assert_eq!(tls("a:b@10.0.0.1:4501,10.0.0.2:4501", Some(&identity)), Ok(None));
+        assert_eq!(tls("a:b@10.0.0.1:4501,10.0.0.2:4501", None), Ok(None));
+        assert_eq!(tls("a:b@10.0.0.1:4500:tls,10.0.0.2:4500:tls", Some(&identity)), Ok(Some(identity.clone())));
+        assert!(tls("a:b@10.0.0.1:4500:tls", None).unwrap_err().contains("FDB_TLS_KEY_FILE"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use quorate_quorum::Sighting;
 
 use super::{Hands, Remembered};
 use crate::ClusterKey;
-use crate::foundationdb::target::{lock_report, look, patience, target};
+use crate::foundationdb::target::{lock_report, look, may_exist, patience, target};
 
 /// A burst of events asks the database once.
 const ASK_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);
@@ -23,6 +23,10 @@ impl Hands {
         before: &Remembered,
     ) -> Sighting<DatabaseReport> {
         let now = self.clock.now();
+        // Nobody has created it yet, or nobody knows of it any more: then it is created, and asked afterwards.
+        if before.sighting == Sighting::NotAsked && !before.database_changed && !may_exist(object) {
+            return Sighting::NotAsked;
+        }
         if let Sighting::Seen { at, .. } = &before.sighting
             && !before.database_changed
             && *at <= now
@@ -48,7 +52,7 @@ impl Hands {
         object: &FoundationDBCluster,
         lock: Option<&LockWish>,
     ) -> Result<DatabaseReport, String> {
-        let target = target(key, object)?;
+        let target = target(key, object, self.identity.as_ref())?;
         match self.database.call(&target, Call::Look(look(object, lock)), patience(object)).await {
             Ok(Answer::Seen(seen)) => read(seen),
             Ok(other) => Err(format!("it answered a look with {other:?}")),

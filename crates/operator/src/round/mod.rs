@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_fdb_client::FoundationDb;
+use quorate_fdb_client::{FoundationDb, TlsIdentity};
 use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
@@ -31,6 +31,8 @@ pub(crate) struct Hands {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) leadership: Leadership,
     pub(crate) database: Arc<dyn FoundationDb>,
+    /// What is shown to databases that speak TLS.
+    pub(crate) identity: Option<TlsIdentity>,
     pub(crate) recorder: Recorder,
     pub(crate) metrics: Arc<Metrics>,
 }
@@ -101,7 +103,7 @@ impl Hands {
             self.leadership.go_beyond(seen.kube.recorded.epoch);
             return Outcome { remembered, decision, expected: Expected::default(), ended: Ended::Well };
         }
-        let mut done = Done::new(key, object, &decision, &remembered.taken);
+        let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
             Ok(()) => done.ended(),
             Err(Stopped::NotLeading) => Ended::Well,

@@ -96,6 +96,11 @@ pub const UNCERTAIN: &[Uncertain] = &[
         assumed: "two if another role was lost with it, one otherwise",
         because: "seen: one to four; the generation is only ever compared for change",
     },
+    Uncertain {
+        question: "What does a database say that was never created?",
+        assumed: "after 12.5 s that it was never created, and who has joined",
+        because: "7.3.80 did; 7.3.63 takes 33 s every time, and then says only that its coordinators answer; so the operator does not ask",
+    },
 ];
 
 #[cfg(test)]

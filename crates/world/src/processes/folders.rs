@@ -87,17 +87,13 @@ impl Folders {
         Ok(inner)
     }
 
-    /// Brings the files of a pod's config maps up to date.
-    pub(super) fn refresh(&self, pod: &Pod, seen: &Seen) -> Result<()> {
+    /// Makes the files of a pod's config map what it says.
+    pub(super) fn refresh(&self, pod: &Pod, config_map: &ConfigMap) -> Result<()> {
         let own = self.of_pod(pod.metadata.uid.as_deref().unwrap_or_default());
         for volume in volumes(pod) {
-            if let Some(source) = &volume.config_map {
-                self.source(&own, volume, seen)?;
-                let config_map = seen.config_maps.get(&source.name);
-                let folder = own_volume(&own, &volume.name);
-                for (path, text) in config_map.map(|config_map| files(source, config_map)).unwrap_or_default() {
-                    write(&folder.join(path), text)?;
-                }
+            let source = volume.config_map.as_ref().filter(|source| Some(&source.name) == config_map.metadata.name.as_ref());
+            for (path, text) in source.map(|source| files(source, config_map)).unwrap_or_default() {
+                write(&own_volume(&own, &volume.name).join(path), text)?;
             }
         }
         Ok(())

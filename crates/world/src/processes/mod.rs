@@ -8,6 +8,7 @@
 //! It needs root and `ip` (iproute2); [`missing`] says what is missing. Whatever is made on the machine is written down with a process
 //! that removes it when its owner ends, however the owner ends.
 
+mod delivery;
 mod folders;
 mod janitor;
 mod monitor;

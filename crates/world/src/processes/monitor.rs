@@ -3,7 +3,7 @@
 //! As fdb-kubernetes-monitor does it: a new configuration restarts nobody; whoever ends is started again with the configuration of that
 //! time, after a pause that grows with the failures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub(super) struct Room {
 
 enum Order {
     Signal(Signal),
+    KillForGood,
     End,
 }
 
@@ -50,11 +51,13 @@ pub(super) struct Monitor {
     room: Room,
     launch: watch::Sender<Option<Arc<Launch>>>,
     keepers: BTreeMap<i64, Keeper>,
+    /// Servers that were killed for good.
+    lost: BTreeSet<i64>,
 }
 
 impl Monitor {
     pub(super) fn new(room: Room) -> Self {
-        Self { room, launch: watch::Sender::new(None), keepers: BTreeMap::new() }
+        Self { room, launch: watch::Sender::new(None), keepers: BTreeMap::new(), lost: BTreeSet::new() }
     }
 
     /// What it was told last.
@@ -69,7 +72,7 @@ impl Monitor {
             self.launch.send_replace(Some(Arc::new(launch)));
         }
         self.keepers.retain(|_, keeper| !keeper.task.is_finished());
-        for number in numbers {
+        for number in numbers.into_iter().filter(|number| !self.lost.contains(number)) {
             self.keepers.entry(number).or_insert_with(|| Keeper::start(number, self.room.clone(), self.launch.subscribe()));
         }
     }
@@ -82,6 +85,12 @@ impl Monitor {
     /// Sends a server a signal; says whether there is such a server.
     pub(super) fn signal(&self, number: i64, signal: Signal) -> bool {
         self.keepers.get(&number).is_some_and(|keeper| keeper.orders.send(Order::Signal(signal)).is_ok())
+    }
+
+    /// Kills a server and never starts it again; says whether there was such a server.
+    pub(super) fn kill_for_good(&mut self, number: i64) -> bool {
+        self.lost.insert(number);
+        self.keepers.get(&number).is_some_and(|keeper| keeper.orders.send(Order::KillForGood).is_ok())
     }
 
     /// Ends every server and waits for it.
@@ -160,6 +169,11 @@ async fn attend(process: &mut Process, orders: &mut mpsc::UnboundedReceiver<Orde
             ended = process.wait() => return Some(ended.is_ok_and(|status| status.success())),
             order = orders.recv() => match order {
                 Some(Order::Signal(signal)) => drop(process.signal(signal)),
+                Some(Order::KillForGood) => {
+                    process.signal(Signal::KILL).ok();
+                    process.wait().await.ok();
+                    return None;
+                }
                 Some(Order::End) | None => {
                     process.signal(Signal::TERM).ok();
                     if tokio::time::timeout(GRACE, process.wait()).await.is_err() {

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
+use super::delivery::Delivery;
 use super::folders::Folders;
 use super::monitor::{Monitor, Room};
 use super::names::{address, names};
@@ -28,6 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The configuration a monitor works with, and the variables it knows, as it tells the operator.
 const CURRENT_CONFIGURATION: &str = "foundationdb.org/launcher-current-configuration";
 const ENVIRONMENT: &str = "foundationdb.org/launcher-environment";
+const MONITORS_OWN: [&str; 2] = [CURRENT_CONFIGURATION, ENVIRONMENT];
 
 /// Which pods are real, and what runs in them.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct RealPodsSettings {
     pub namespace: String,
     /// The fdbserver that their monitors start.
     pub executable: PathBuf,
+    /// From a change of a ConfigMap until a kubelet brings it, unless the pod changes; a real kubelet takes a minute or more.
+    pub files_after: Duration,
 }
 
 /// The processes of a namespace's pods. They, their network and their folders are gone when this is dropped; after a panic, what they said is printed.
@@ -58,6 +63,7 @@ struct State {
 struct Running {
     pod: String,
     monitor: Monitor,
+    delivery: Delivery,
 }
 
 impl RealPods {
@@ -83,6 +89,14 @@ impl RealPods {
         let state = self.state.lock().await;
         let sent = state.find(pod).is_some_and(|running| running.monitor.signal(number, signal));
         sent.then_some(()).with_context(|| format!("{pod} has no server {number}"))
+    }
+
+    /// Kills a pod's server with -9, and its monitor does not start it again: the pod still seems to run.
+    pub async fn kill_for_good(&self, pod: &str, number: i64) -> Result<()> {
+        let mut state = self.state.lock().await;
+        let running = state.running.values_mut().find(|running| running.pod == pod);
+        let killed = running.is_some_and(|running| running.monitor.kill_for_good(number));
+        killed.then_some(()).with_context(|| format!("{pod} has no server {number}"))
     }
 
     /// The network, to cut and mend links of pods.
@@ -159,15 +173,15 @@ impl State {
 
     /// Starts a pod if it is new, and gives its monitor the configuration of now.
     async fn attend(&mut self, uid: &str, pod: &Pod, seen: &Seen) -> Result<()> {
-        if !self.running.contains_key(uid) {
-            self.start(uid, pod, seen)?;
-        }
-        self.folders.refresh(pod, seen)?;
         let config_map = config_map_of(pod).and_then(|name| seen.config_maps.get(name)).context("there is no config map")?;
+        if !self.running.contains_key(uid) {
+            self.start(uid, pod, config_map, seen)?;
+        }
         let node = pod.spec.as_ref().and_then(|spec| seen.nodes.get(spec.node_name.as_ref()?));
-        let launch = servers(pod, config_map, node)?;
         if let Some(running) = self.running.get_mut(uid) {
-            running.monitor.accept(launch);
+            running.delivery.look(pod, config_map, &MONITORS_OWN, self.settings.files_after, Instant::now());
+            self.folders.refresh(pod, &running.delivery.delivered)?;
+            running.monitor.accept(servers(pod, &running.delivery.delivered, node)?);
             if let Some(launch) = running.monitor.launch() {
                 self.annotate(pod, &launch).await?;
             }
@@ -175,15 +189,16 @@ impl State {
         Ok(())
     }
 
-    fn start(&mut self, uid: &str, pod: &Pod, seen: &Seen) -> Result<()> {
+    fn start(&mut self, uid: &str, pod: &Pod, config_map: &ConfigMap, seen: &Seen) -> Result<()> {
         let container = container(pod).context("the pod has no container")?;
         let binds = self.folders.prepare(pod, container, seen)?;
         let address = address(pod).context("the pod has no IPv4 address")?;
+        let delivery = Delivery::first(pod, config_map, &MONITORS_OWN);
         let pod = name(&pod.metadata).to_owned();
         let namespace = self.network.join(&pod, address)?.namespace;
         let output = self.folders.output(uid, &pod);
         let room = Room { executable: self.settings.executable.clone(), namespace, binds, output };
-        self.running.insert(uid.to_owned(), Running { pod, monitor: Monitor::new(room) });
+        self.running.insert(uid.to_owned(), Running { pod, monitor: Monitor::new(room), delivery });
         Ok(())
     }
 

@@ -70,6 +70,47 @@ fn the_database_is_not_created_while_processes_are_still_joining() {
     cluster.until(|decision| told(decision) == ["create the database"]);
 }
 
+/// A database that nobody created answers after half a minute. So it is not asked, and the pods are gone by.
+fn unasked() -> Cluster {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 3)]);
+    cluster.unasked = true;
+    cluster
+}
+
+#[test]
+fn a_database_that_was_not_asked_is_created_as_soon_as_every_monitor_has_its_coordinators() {
+    let mut cluster = unasked();
+    cluster.until(|decision| told(decision).contains(&"create pod sample-storage-6".to_owned()));
+    cluster.pass(1);
+    cluster.out_of_date.insert("sample-storage-6".to_owned());
+    let done = cluster.rounds(10);
+    assert!(!done.contains(&"create the database".to_owned()), "one monitor has not started its server: {done:?}");
+    let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
+    assert!(hold.to_string().contains("5 of 6 processes, in 3 zones"), "{hold}");
+    cluster.out_of_date.clear();
+    let decision = cluster.until(|decision| told(decision) == ["create the database"]);
+    assert_eq!(decision.steps[0].why, "nobody has created the database yet; it is created as double");
+    cluster.until(|decision| decision.status.configured);
+}
+
+#[test]
+fn who_is_late_is_waited_for_but_not_for_ever() {
+    let mut cluster = unasked();
+    cluster.unplaceable.insert("storage-6".to_owned());
+    assert!(!cluster.rounds(20).contains(&"create the database".to_owned()));
+    cluster.pass(300);
+    assert!(cluster.rounds(3).contains(&"create the database".to_owned()));
+}
+
+#[test]
+fn a_database_that_was_asked_and_did_not_answer_is_not_created() {
+    let mut cluster = unasked();
+    cluster.rounds(2);
+    cluster.unasked = false;
+    cluster.silent_since = Some(cluster.now);
+    assert!(!cluster.rounds(20).contains(&"create the database".to_owned()));
+}
+
 #[test]
 fn a_database_is_never_created_twice_even_if_its_coordinators_know_nothing_of_it() {
     let mut cluster = Cluster::usual();

@@ -29,6 +29,16 @@ fn one_that_answers_and_cant_be_used_is_said_with_what_it_complains_of() {
 }
 
 #[test]
+fn one_that_is_not_healthy_is_looked_at_again_soon() {
+    let mut cluster = Cluster::usual();
+    let next = |cluster: &Cluster| cluster.decided().wake.0.unwrap().duration_since(cluster.now).as_secs();
+    assert_eq!(next(&cluster), 30);
+    cluster.spoil(|report| report.healthy = false);
+    assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
+    assert_eq!(next(&cluster), 5);
+}
+
+#[test]
 fn the_earliest_wish_to_look_again_wins() {
     let mut cluster = Cluster::usual();
     cluster.desired.automation.replacements.after = SignedDuration::from_secs(100);

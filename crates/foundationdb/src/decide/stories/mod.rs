@@ -16,6 +16,7 @@ mod invariants;
 mod left_alone;
 mod lock;
 mod objects;
+mod poke;
 mod properties;
 mod reasons;
 mod removal;

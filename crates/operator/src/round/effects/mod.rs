@@ -7,7 +7,7 @@ mod kubernetes;
 use std::collections::BTreeSet;
 
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_fdb_client::Target;
+use quorate_fdb_client::{Target, TlsIdentity};
 use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
 use quorate_quorum::Effect;
 use tracing::{info, warn};
@@ -57,12 +57,13 @@ impl Done {
     pub(super) fn new(
         key: &ClusterKey,
         object: &FoundationDBCluster,
+        identity: Option<&TlsIdentity>,
         decision: &ClusterDecision,
         taken_before: &BTreeSet<(Kind, String)>,
     ) -> Self {
         // What this decision has just recorded is newer than what the object said before.
         let recorded = decision.status.connection.clone();
-        let target = match (target(key, object), recorded) {
+        let target = match (target(key, object, identity), recorded) {
             (Ok(target), Some(connection)) => Ok(Target { connection, ..target }),
             (target, _) => target,
         };

@@ -15,7 +15,7 @@ pub(crate) const ABOUT: &str = "A user writes down which database is wanted. Pod
 pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
     telling.apply(CLUSTER)?;
     let why = "Coordinators are named by the addresses of their pods, so the servers hear of them only when the kubelets bring the \
-        changed config map, which takes a minute or so. Nothing else is waited for.";
+        changed config map. That takes a minute or so, and is at once where the pod itself changes: each is annotated.";
     if !telling
         .await_that("the database is available and the cluster at rest", A_WHILE, |cast: Cast<'_>| cast.is_at_rest(), why)
         .await

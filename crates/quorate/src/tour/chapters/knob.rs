@@ -36,7 +36,7 @@ spec:
     let has_it = |cast: Cast<'_>| {
         cast.database(|database| database.command_lines().all(|(_, line)| line.contains(KNOB))) == Some(true) && cast.is_at_rest()
     };
-    let why = "Kubelets bring a config map to their pods within a minute or so; the restart waits for the last one.";
+    let why = "Kubelets bring a config map to pods that are annotated for it at once; the restart waits for the last one.";
     telling.await_that("every server runs with the knob, and the cluster is at rest", A_WHILE, has_it, why).await;
     let restarts = times(&telling.stage().ledger.since(begun), |call| matches!(call, Call::Kill(_)));
     let why = "All or none: the command names every server, and the database refuses it if it does not know one of them.";

@@ -1,40 +1,47 @@
-//! Fills `fuzz/corpus/` with what the fuzzer begins with: recordings of a real FoundationDB, whole and as the messages that carry them.
+//! Recordings of a real FoundationDB, whole and as the messages that carry them.
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quorate_fdb_client::protocol::{self, FrameError, FromChild, REPLY_LIMIT, REQUEST_LIMIT, Request, ToChild, VERSION};
 use quorate_fdb_client::{Answer, Call, Commit, Expectation, Failure, Look, Management, Octets, Range, Seen, Target, Write};
 use serde_json::Value;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let world = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let seed = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = world.join("../../fuzz/corpus").join(target);
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join(name), bytes)
-    };
-    for entry in fs::read_dir(world.join("recordings/fdb-status"))? {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
+/// Bytes to begin with.
+pub struct Seed {
+    /// For which reader.
+    pub target: &'static str,
+    /// What they are.
+    pub name: String,
+    /// They themselves.
+    pub bytes: Vec<u8>,
+}
+
+/// All of them, in the same order everywhere.
+pub fn seeds() -> Result<Vec<Seed>, Box<dyn Error>> {
+    let mut seeds = Vec::new();
+    let mut seed = |target: &'static str, name: String, bytes: Vec<u8>| seeds.push(Seed { target, name, bytes });
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/fdb-status");
+    let mut paths = fs::read_dir(recordings)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    for path in paths {
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let status = fs::read(&path)?;
-        seed("status", &name, &status)?;
         let document: Value = serde_json::from_slice(&status)?;
         let connection = document["cluster"]["connection_string"].as_str().unwrap_or("sample:first@[fd00::1]:4501:tls");
-        seed("connection", &name, connection.as_bytes())?;
-        seed("frames", &format!("{name}-to-child"), &to_child(connection)?)?;
-        seed("frames", &format!("{name}-from-child"), &from_child(&status[..status.len().min(2000)])?)?;
+        seed("connection", name.clone(), connection.as_bytes().to_vec());
+        seed("frames", format!("{name}-to-child"), to_child(connection)?);
+        seed("frames", format!("{name}-from-child"), from_child(&status[..status.len().min(2000)])?);
+        seed("status", name, status);
     }
     for (number, key) in
         ["a", "\\\\", "\\xff\\x02/org.foundationdb.kubernetes-operator/", "\\xff\\xff/status/json"].iter().enumerate()
     {
-        seed("octets", &number.to_string(), key.as_bytes())?;
+        seed("octets", number.to_string(), key.as_bytes().to_vec());
     }
-    Ok(())
+    Ok(seeds)
 }
 
 /// What a parent asks.
