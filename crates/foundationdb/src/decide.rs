@@ -190,6 +190,8 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     let left_alone = left_alone(seen);
     if !left_alone.is_empty() {
         draft.holds.extend(left_alone);
+        // Whoever touches nothing may still say how things are.
+        health::propose(&mut draft);
         return draft.finish();
     }
     revival::propose(&mut draft);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use quorate_quorum::Epoch;
 
+use crate::objects::Requests;
 use crate::{ProcessGroup, ProcessGroupId};
 
 /// What Kubernetes says.
@@ -59,6 +60,8 @@ pub struct PodFacts {
     pub outdated_seen: Option<String>,
     /// What its monitor says of its environment.
     pub environment: BTreeMap<String, String>,
+    /// What its main container asks of its node.
+    pub requests: Requests,
     /// Whether a human asked for its servers to be stopped and for it to be kept.
     pub isolated: bool,
     /// The first of its containers that is crashing, if one is.

@@ -3,7 +3,7 @@
 use quorate_quorum::{Hold, Severity};
 
 use super::Draft;
-use crate::{Desired, GroupCondition, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
@@ -40,10 +40,10 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && is_replaced(desired, id, group.class) {
+    let name = objects::pod_name(desired, group.class, id);
+    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && is_replaced(draft, id, group.class) {
         return Some("its pod is asked to be another");
     }
-    let name = objects::pod_name(desired, group.class, id);
     if group.class.is_stateful()
         && let Some(claim) = draft.seen.kube.claims.get(&objects::claim_name(&name))
     {
@@ -60,9 +60,18 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
 }
 
 /// Whether a changed pod template gives this group a successor, instead of another pod.
-pub(super) fn is_replaced(desired: &Desired, id: &ProcessGroupId, class: ProcessClass) -> bool {
+pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    let desired = &draft.seen.desired;
     // A fault that a user injects is to be met, not to be got out of the way.
-    replaces_pods(desired.automation.pod_update, class) && !desired.buggify.concerns(id)
+    (replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !desired.buggify.concerns(id)
+}
+
+/// A pod that asks for more than before may no longer fit where its volume is; its user may want it replaced for that.
+fn asks_for_more(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    let desired = &draft.seen.desired;
+    let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, class, id));
+    let grew = |pod: &PodFacts| objects::requests(desired, class).grew_since(pod.requests);
+    desired.automation.replace_when_resources_grow && pod.is_some_and(grew)
 }
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them

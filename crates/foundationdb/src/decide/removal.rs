@@ -21,6 +21,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 
 /// Asks the report whether those that are excluded are empty by now.
 pub(super) fn confirm(draft: &mut Draft<'_>) {
+    forget_what_was_undone(draft);
     let waiting: Vec<ProcessGroupId> =
         draft.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| id.clone()).collect();
     for id in waiting {
@@ -48,6 +49,23 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
                 hold.since = since;
                 draft.holds.push(hold);
             }
+        }
+    }
+}
+
+/// Somebody else may include a group that was found empty while its pod is still there; then data moves back to it, and it has to be
+/// excluded and found empty again. Without a pod nothing moves back, and our own inclusion comes after it is gone.
+fn forget_what_was_undone(draft: &mut Draft<'_>) {
+    let Some(report) = draft.report.filter(|report| report.is_whole() && report.configuration.is_some()) else { return };
+    let undone = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
+        let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
+        let places = exclusion::places(draft, id, group);
+        group.exclusion.is_some() && pod.is_some() && !places.iter().all(|place| report.excludes(place))
+    };
+    let undone: Vec<ProcessGroupId> = draft.status.groups.iter().filter(undone).map(|(id, _)| id.clone()).collect();
+    for id in undone {
+        if let Some(group) = draft.status.groups.get_mut(&id) {
+            group.exclusion = None;
         }
     }
 }

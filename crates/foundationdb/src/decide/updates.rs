@@ -17,7 +17,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .collect();
     let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
     // Those that get a successor keep their pod until it is there.
-    serving.retain(|id| !misconfigured::is_replaced(&draft.seen.desired, id, draft.status.groups[id].class));
+    serving.retain(|id| !misconfigured::is_replaced(draft, id, draft.status.groups[id].class));
     // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
     for id in idle {
         delete(draft, &id, true, Guard::epoch(draft.seen.epoch));

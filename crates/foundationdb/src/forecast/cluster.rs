@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use quorate_quorum::{Effect, Epoch, Journal, Sighting, Snapshot};
@@ -129,7 +129,7 @@ impl Cluster {
 
     pub(super) fn add(&mut self, what: &Adds) {
         match what {
-            Adds::Pod(pod) => self.run_pod(&pod.metadata),
+            Adds::Pod(pod) => self.run_pod(pod),
             Adds::Claim(claim) => {
                 let (name, facts) = claim_facts(claim, self.group_of(&claim.metadata));
                 self.kube.claims.insert(name, facts);
@@ -235,7 +235,9 @@ impl Cluster {
         format!("10.0.{}.{}", self.handed_out / 250, self.handed_out % 250 + 1)
     }
 
-    pub(super) fn run_pod(&mut self, metadata: &ObjectMeta) {
+    pub(super) fn run_pod(&mut self, pod: &Pod) {
+        let metadata = &pod.metadata;
+        let requests = pod.spec.as_ref().map(objects::Requests::of).unwrap_or_default();
         let Some(group) = self.group_of(metadata) else { return };
         let pod = name(metadata);
         let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key).cloned());
@@ -261,6 +263,7 @@ impl Cluster {
             active_configuration: None,
             outdated_seen: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
+            requests,
             isolated: false,
             crashing: None,
             created: self.now,

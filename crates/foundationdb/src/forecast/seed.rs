@@ -94,7 +94,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
         cluster.kube.services.insert(name.clone(), facts);
     }
     let pod = objects::pod(&desired, id, group, address.as_deref());
-    cluster.run_pod(&pod.metadata);
+    cluster.run_pod(&pod);
     let created = cluster.now - AGE;
     let Some(pod) = cluster.kube.pods.get_mut(&name) else { return };
     pod.created = created;

@@ -14,7 +14,9 @@ async fn a09_skip_means_that_nothing_happens() {
     stage.until("it is told", |view| view.held("Skipped")).await;
     let before = stage.wire.story().len();
     stage.pass(600).await;
-    assert_eq!(stage.wire.story().len(), before, "{:?}", &stage.wire.story()[before..]);
+    // But for the status, which goes on saying how the database is.
+    let done: Vec<String> = stage.wire.story().split_off(before).into_iter().filter(|line| !line.contains("/status")).collect();
+    assert_eq!(done, Vec::<String>::new());
     let object = stage.view().object();
     assert_ne!(object["status"]["generations"]["reconciled"], object["metadata"]["generation"]);
     stage.apply(json!({"skip": false}));

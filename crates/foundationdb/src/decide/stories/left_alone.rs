@@ -34,3 +34,13 @@ fn nothing_is_done_for_a_cluster_that_is_skipped_deleted_led_by_another_or_wrong
         assert_eq!(decision.status.groups, cluster.kube.recorded.groups);
     }
 }
+
+#[test]
+fn whoever_is_left_alone_is_still_told_of_how_it_is() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.skip = true;
+    assert_eq!(cluster.decided().status.available, Some(true));
+    cluster.spoil(|report| report.available = false);
+    assert_eq!(cluster.decided().status.available, Some(false));
+    assert!(cluster.decided().steps.is_empty());
+}

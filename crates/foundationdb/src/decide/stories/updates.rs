@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::cluster::{Cluster, codes, group_id, told};
-use crate::{AtOnce, PodPhase, PodUpdate};
+use crate::ProcessClass::Storage;
+use crate::{AtOnce, ClassTemplate, PodPhase, PodUpdate};
 
 fn another_image() -> Cluster {
     let mut cluster = Cluster::usual();
@@ -120,4 +121,20 @@ fn a_pod_that_is_not_ready_is_said() {
     cluster.pod("stateless-5").ready = false;
     cluster.pod("stateless-6").phase = PodPhase::Unknown;
     assert!(codes(&cluster.decided()).contains(&"PodNotReady"));
+}
+
+#[test]
+fn who_asks_for_more_is_replaced_where_that_is_wanted_and_made_again_where_it_is_not() {
+    for replaces in [true, false] {
+        let mut cluster = Cluster::usual();
+        cluster.desired.automation.pod_update = PodUpdate::Delete;
+        cluster.desired.automation.replace_when_resources_grow = replaces;
+        let resources = serde_json::json!({"requests": {"cpu": "4", "memory": "8Gi"}});
+        let containers = serde_json::json!([{"name": crate::objects::MAIN_CONTAINER, "resources": resources}]);
+        let pod = serde_json::from_value(serde_json::json!({"spec": {"containers": containers}})).unwrap();
+        cluster.desired.templates.insert(Storage, ClassTemplate { pod, ..ClassTemplate::default() });
+        let first = told(&cluster.round(5));
+        assert_eq!(cluster.marked().len(), if replaces { 4 } else { 0 });
+        assert_eq!(deleted(&first).is_empty(), replaces, "{first:?}");
+    }
 }
