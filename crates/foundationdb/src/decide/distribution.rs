@@ -84,7 +84,6 @@ fn leave(draft: &mut Draft<'_>, class: ProcessClass, leaving: &[ProcessGroupId],
     }
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
     let surplus = draft.live(class).count().saturating_sub(wanted);
-    let moves = leaving.len().saturating_sub(surplus);
     if !draft.report.is_some_and(crate::DatabaseReport::is_whole) {
         let sentence = format!("{} process groups of class {class} are to go {why}, but not now", leaving.len());
         draft.holds.push(Hold::new(reasons::MOVES_HELD, class.name(), sentence, "the database answering"));
@@ -100,8 +99,7 @@ fn leave(draft: &mut Draft<'_>, class: ProcessClass, leaving: &[ProcessGroupId],
     }
     let waiting = leaving.len() - now;
     if waiting > 0 {
-        let sentence =
-            format!("{waiting} of {moves} process groups of class {class} that move {why} wait for those that move now");
+        let sentence = format!("{waiting} more process groups of class {class} go {why}, after those that go now");
         let hold = Hold::new(reasons::MOVES_HELD, class.name(), sentence, "those in flight being excluded");
         draft.holds.push(hold.compared(format!("{} in flight", in_flight + now), format!("at most {at_once}")));
     }
