@@ -14,6 +14,7 @@ use quorate_api::DurationText;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
 use quorate_operator::{checked_wish, recorded_status};
+use quorate_quorum::buckets::Shown;
 use serde_json::json;
 
 use crate::clusters::{Which, read};
@@ -136,6 +137,7 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
         "goes": plan.goes,
         "comes": plan.comes,
         "moves": moves,
+        "buckets": plan.buckets,
         "waves": plan.waves,
         "recoveries": plan.recoveries,
         "seconds": plan.lasts.as_secs(),
@@ -146,6 +148,10 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
 /// A plan in words. Writing into a String can't fail.
 fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     let mut text = format!("{name}\n");
+    if !plan.buckets.is_empty() {
+        let buckets: Vec<String> = plan.buckets.iter().map(bucket).collect();
+        writeln!(text, "  automatic replacements: {}\n", buckets.join(", ")).ok();
+    }
     if plan.events.is_empty() && plan.held.is_empty() {
         text.push_str("  nothing is left to do\n");
         return text;
@@ -180,6 +186,13 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     let drain = length(assumed.drain);
     writeln!(text, "  assumed: {hosts}, {drain} until a process is empty, the database as the object's status says").ok();
     text
+}
+
+/// How full a bucket is, and who holds it.
+fn bucket(bucket: &Shown) -> String {
+    let Shown { bucket, used, limit, held_by } = bucket;
+    let holders = if held_by.is_empty() { String::new() } else { format!(" ({})", held_by.join(", ")) };
+    format!("{bucket} {used}/{limit}{holders}")
 }
 
 fn held(zones: &quorate_foundationdb::forecast::Zones, zone: &str) -> usize {
@@ -232,6 +245,8 @@ mod tests {
         assert_eq!(
             told("default/sample", &changed, &assumed),
             "default/sample
+  automatic replacements: all 0/1
+
         5 s  1 of 6 process groups of class storage go to fill its fault domains evenly: storage-12 (from storage-2)
         5 s  adding 1 process groups: storage-13 (in storage-3)
        10 s  excluding storage-12
@@ -250,7 +265,7 @@ mod tests {
         );
         assert_eq!(
             told("sample", &forecast(&packed(4), &changed.recorded, &packed(4), &assumed), &assumed),
-            "sample\n  nothing is left to do\n"
+            "sample\n  automatic replacements: all 0/1\n\n  nothing is left to do\n"
         );
     }
 

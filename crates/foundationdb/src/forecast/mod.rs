@@ -10,6 +10,7 @@ mod seed;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Effect, Hold};
 
 use crate::decide::{ClusterDecision, TakesAway};
@@ -41,6 +42,8 @@ pub struct Forecast {
     pub after: Zones,
     /// What the status says in the end.
     pub recorded: Recorded,
+    /// Room for automatic replacements at the beginning, per bucket.
+    pub buckets: Vec<Shown>,
     /// Who goes.
     pub goes: BTreeSet<ProcessGroupId>,
     /// Who comes.
@@ -80,6 +83,7 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         before: begins.2,
         after: Zones::new(),
         recorded: Recorded::default(),
+        buckets: Vec::new(),
         goes: BTreeSet::new(),
         comes: BTreeSet::new(),
         waves: Vec::new(),
@@ -97,6 +101,9 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         pause = if news { ROUNDS.0 } else { (pause * 2).min(ROUNDS.1) };
         changed = if news { cluster.now } else { changed };
         forecast.held.clone_from(&decision.holds);
+        if forecast.buckets.is_empty() {
+            forecast.buckets.clone_from(&decision.status.buckets);
+        }
         let at_rest = decision.steps.is_empty() && decision.holds.is_empty() && !news;
         if at_rest || cluster.now.duration_since(changed) > PATIENCE {
             break;
