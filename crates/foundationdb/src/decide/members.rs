@@ -1,7 +1,7 @@
 //! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
 //! walks through all processes for each group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::report::host;
 use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, ProcessReport};
@@ -48,12 +48,8 @@ impl<'a> Members<'a> {
     }
 
     /// Whether some that say nothing yet are at addresses that nobody is known by: each may belong to any group.
-    pub(super) fn has_strangers<'g>(&self, groups: impl IntoIterator<Item = &'g ProcessGroup>) -> bool {
-        if self.silent.is_empty() {
-            return false;
-        }
-        let known: BTreeSet<&str> = groups.into_iter().flat_map(|group| &group.addresses).map(String::as_str).collect();
-        self.silent.keys().any(|host| !known.contains(host))
+    pub(super) fn has_strangers<'g>(&self, groups: impl Iterator<Item = &'g ProcessGroup> + Clone) -> bool {
+        self.silent.keys().any(|host| !groups.clone().any(|group| group.addresses.iter().any(|known| known == host)))
     }
 
     /// Every process, with the group it names.

@@ -133,9 +133,7 @@ fn a_successor_that_serves_nobody_yet_gets_another_pod_and_no_successor() {
     cluster.round(5);
     let replaced: Vec<String> = cluster.marked().into_iter().map(str::to_owned).collect();
     for image in ["fdb:a-third", "fdb:a-fourth"] {
-        for id in &successors {
-            cluster.pod(id).ready = false;
-        }
+        successors.iter().for_each(|id| cluster.pod(id).ready = false);
         cluster.desired.image = image.to_owned();
         let done = told(&cluster.round(5));
         let again: Vec<String> = deleted(&done).iter().filter_map(|pod| pod.strip_prefix("sample-").map(str::to_owned)).collect();
