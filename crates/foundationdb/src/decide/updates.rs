@@ -27,11 +27,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the database counts on this group's pod, or may do so: one that is ready is about to serve.
-pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+/// Whether the database counts on this group's pod.
+fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
-    let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
-    !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
+    let down = [GroupCondition::PodFailing, GroupCondition::PodPending];
+    let stands = down.iter().any(|condition| group.conditions.contains_key(condition));
+    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(crate::DatabaseReport::is_whole)
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
