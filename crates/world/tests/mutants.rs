@@ -11,7 +11,7 @@ const WORLDS: u64 = 6;
 fn missed_in(gate: Gate) -> Option<&'static str> {
     match gate {
         Gate::RecordedFirst => Some("api"),
-        Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading | Gate::DeleteGuard => Some("hand-over"),
+        Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
         Gate::Skip => Some("users"),
         Gate::ReplacesOnlyWhenAvailable | Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => {
             Some("replacements")
