@@ -167,6 +167,17 @@ fn find_hosts(draft: &mut Draft<'_>, distribution: Distribution) {
     }
 }
 
+/// Whether a process group never ran, because no pod of its domain is on a host.
+pub(super) fn finds_no_host(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
+    let pending = |group: &ProcessGroup| group.conditions.contains_key(&GroupCondition::PodPending);
+    pending(group)
+        && group.addresses.is_empty()
+        && objects::domains_must_be_apart(group.class)
+        && group.domain_key().is_some_and(|domain| {
+            draft.live(group.class).filter(|(_, other)| other.domain_key() == Some(domain)).all(|(_, other)| pending(other))
+        })
+}
+
 /// Domains of a class that have process groups, and none of them on a node; and since when none is.
 fn homeless(draft: &Draft<'_>, class: ProcessClass) -> Vec<(jiff::Timestamp, String)> {
     let mut domains: BTreeMap<&str, Option<jiff::Timestamp>> = BTreeMap::new();

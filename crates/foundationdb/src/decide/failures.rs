@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use quorate_quorum::buckets::{Buckets, Limits};
 use quorate_quorum::{Gate, Hold, Severity};
 
-use super::Draft;
+use super::{Draft, distribution};
 use crate::bucket::Bucket;
 use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
@@ -71,6 +71,10 @@ fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Opti
     let desired = &draft.seen.desired;
     // A group that was made to crash is watched, not replaced.
     if group.removal.is_some() || desired.buggify.concerns(id) || draft.is_under_maintenance(id, group) {
+        return None;
+    }
+    // Whoever came in its stead would find no host either; its domain is waited for or set aside, which begins anew with each of them.
+    if distribution::finds_no_host(draft, group) {
         return None;
     }
     let wait = |condition: GroupCondition| match condition {

@@ -245,6 +245,26 @@ fn a_domain_without_a_host_is_waited_for_or_set_aside() {
 }
 
 #[test]
+fn who_finds_no_host_is_not_replaced_again_and_again() {
+    for required in [true, false] {
+        let mut cluster = packed(6, 3);
+        no_host_to_spare(&mut cluster);
+        // Sooner than a domain is set aside, and with all the room there can be.
+        cluster.desired.automation.replacements.after = jiff::SignedDuration::from_secs(60);
+        cluster.desired.automation.replacements.at_once = 10;
+        cluster.desired.distribution = Some(Distribution { domains: 4, required });
+        cluster.until(|decision| codes(decision).contains(&"TooFewHosts"));
+        let waiting = ids(&cluster);
+        cluster.rounds(40);
+        assert_eq!(ids(&cluster), waiting);
+        cluster.pass(400);
+        cluster.rounds(200);
+        let aside: Vec<&str> = cluster.kube.recorded.set_aside.keys().map(String::as_str).collect();
+        assert_eq!(aside, if required { vec![] } else { vec!["storage-3"] });
+    }
+}
+
+#[test]
 fn no_domain_is_set_aside_that_the_redundancy_mode_needs() {
     let mut cluster = packed(6, 3);
     for group in ["storage-6", "storage-7", "storage-8", "storage-9", "storage-10", "storage-11"] {
