@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use futures::future::LocalBoxFuture;
 use quorate_world::stage::in_virtual_time;
 
-use chapters::{birth, buckets, coordinator, knob, losses};
+use chapters::{birth, buckets, coordinator, domains, knob, losses};
 use telling::Telling;
 
 /// A story.
@@ -39,6 +39,12 @@ const CHAPTERS: &[Chapter] = &[
         title: "The same day with one counter for all",
         about: buckets::ABOUT_ONE_COUNTER,
         play: |telling| Box::pin(buckets::with_one_counter(telling)),
+    },
+    Chapter {
+        name: "domains",
+        title: "Three fault domains, then four, then two",
+        about: domains::ABOUT,
+        play: |telling| Box::pin(domains::play(telling)),
     },
     Chapter { name: "knob", title: "A knob", about: knob::ABOUT, play: |telling| Box::pin(knob::play(telling)) },
     Chapter { name: "losses", title: "Losses", about: losses::ABOUT, play: |telling| Box::pin(losses::play(telling)) },

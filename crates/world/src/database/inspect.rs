@@ -18,6 +18,8 @@ pub struct Server {
     pub class: String,
     /// Its zone.
     pub zone: String,
+    /// Where it really is: the zone, or where that is a logical one what it says besides.
+    pub physical_zone: String,
     /// The volume its data directory is on.
     pub volume: String,
     /// The arguments it was started with.
@@ -63,6 +65,7 @@ impl Database {
                 group: process.spec.localities.get("instance_id").cloned().unwrap_or_default(),
                 class: process.spec.class.clone(),
                 zone: process.zone().to_owned(),
+                physical_zone: process.localities().get("physical_zone").map_or(process.zone(), String::as_str).to_owned(),
                 volume: process.spec.volume.clone(),
                 command_line: process.spec.command_line.clone(),
                 started: process.started,
