@@ -204,6 +204,9 @@ fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usi
 
 /// With a node more than there were, every domain that was set aside is tried again.
 fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
+    if draft.status.set_aside.is_empty() {
+        return;
+    }
     let open = draft.seen.kube.open_nodes;
     let prefix = draft.seen.desired.prefix.as_deref();
     let wanted: BTreeSet<String> = ProcessClass::ALL
