@@ -184,6 +184,13 @@ impl Database {
         self.settle();
     }
 
+    /// The disk of a volume begins to fail: whoever runs on it complains from now on, and serves as before.
+    pub fn wear_out(&mut self, volume: &str) {
+        if let Some(volume) = self.volumes.get_mut(volume) {
+            volume.errs = true;
+        }
+    }
+
     /// Whether a process runs at this address.
     pub fn runs(&self, address: &str) -> bool {
         self.processes.contains_key(bare(address))

@@ -96,18 +96,24 @@ impl Database {
         self.coordinating.values().any(|place| place == volume).then(|| "a coordinator keeps its state on it".to_owned())
     }
 
-    /// Whether nothing at all is missing: every copy, every log, every coordinator.
+    /// Whether nothing at all is missing: every copy, every log, every coordinator and what it remembers.
     pub fn is_whole(&self) -> bool {
-        let copies = self.copies().is_some_and(|copies| copies.kept >= copies.wanted);
-        let logs = self.logs.len() == 1
-            && self.logs.iter().all(|generation| generation.servers.iter().all(|server| generation.kept(server, &self.volumes)));
-        let quorum = self.quorum();
         let name = self.connection.name();
         let remembered = self.connection.addresses().all(|address| {
             let volume = self.coordinating.get(address).and_then(|volume| self.volumes.get(volume));
             volume.is_some_and(|volume| volume.coordinates.contains_key(&name))
         });
-        self.available() && copies && logs && quorum.answering == quorum.all && remembered
+        self.looks_whole() && remembered
+    }
+
+    /// Whether nothing is missing that anybody could see: a coordinator whose disk was lost answers like any other, and learns what it
+    /// forgot at the next recovery.
+    pub fn looks_whole(&self) -> bool {
+        let copies = self.copies().is_some_and(|copies| copies.kept >= copies.wanted);
+        let logs = self.logs.len() == 1
+            && self.logs.iter().all(|generation| generation.servers.iter().all(|server| generation.kept(server, &self.volumes)));
+        let quorum = self.quorum();
+        self.available() && copies && logs && quorum.answering == quorum.all
     }
 
     /// How many coordinators there are, and how many run.

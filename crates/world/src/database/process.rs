@@ -74,6 +74,8 @@ pub(super) struct Volume {
     pub coordinates: BTreeMap<String, Option<String>>,
     /// The connection string that its process followed last.
     pub connection: Option<String>,
+    /// Its disk answers with errors now and then; everything on it can still be read.
+    pub errs: bool,
 }
 
 /// A process that ended by a kill; whoever supervises it starts it again.

@@ -140,8 +140,13 @@ impl Database {
     fn lead(&mut self, controller: String) {
         self.controller = controller;
         if self.configuration.is_some() && self.forgotten_by_coordinators() {
-            self.forgotten = true;
             self.configuration = None;
+            if self.coordinated.is_empty() {
+                // Its creation was never finished, so there is nothing that could be lost.
+                self.keys = super::keyspace::KeySpace::default();
+            } else {
+                self.forgotten = true;
+            }
         }
         if self.configuration.is_none() {
             self.phase = Phase::NeverCreated;

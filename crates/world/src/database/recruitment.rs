@@ -124,14 +124,19 @@ impl Database {
 
     /// How good the places are in which the roles are.
     pub(super) fn rank(&self, roles: &Roles, configuration: &Configuration) -> Option<Rank> {
-        let worst = |addresses: &[&String], role| {
-            addresses.iter().map(|address| Some(self.fit(self.processes.get(*address)?, role) as u8)).collect::<Option<Vec<_>>>()
+        let worst = |addresses: &[String], role| {
+            let fits = addresses.iter().map(|address| Some(self.fit(self.processes.get(address)?, role) as u8));
+            fits.collect::<Option<Vec<u8>>>().map(|fits| fits.into_iter().max().unwrap_or(u8::MAX))
         };
-        let logs = worst(&roles.logs.iter().collect::<Vec<_>>(), Role::Log)?;
-        let others = worst(&std::iter::once(&roles.master).chain(&roles.commit_proxies).collect::<Vec<_>>(), Role::Master)?;
+        let others = [
+            worst(std::slice::from_ref(&roles.master), Role::Master)?,
+            worst(&roles.commit_proxies, Role::CommitProxy)?,
+            worst(&roles.grv_proxies, Role::GrvProxy)?,
+            worst(&roles.resolvers, Role::Resolver)?,
+        ];
         let wanted = configuration.logs.max(configuration.log_replicas);
         Some(Rank(
-            logs.into_iter().max().unwrap_or(u8::MAX),
+            worst(&roles.logs, Role::Log)?,
             wanted.saturating_sub(roles.logs.len()),
             others.into_iter().max().unwrap_or(u8::MAX),
         ))

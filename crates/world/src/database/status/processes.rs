@@ -57,16 +57,19 @@ fn locality(process: &Process) -> Map<String, Value> {
     locality
 }
 
-/// Versions jump at a recovery; a storage server that starts has to make up for the jump.
+/// A disk that fails is complained of. Versions jump at a recovery; a storage server that starts has to make up for the jump.
 fn messages(database: &Database, process: &Process) -> Vec<Value> {
-    let Phase::Accepting { since, .. } = database.phase else { return Vec::new() };
-    let store = database.volumes.get(&process.spec.volume).and_then(|volume| volume.store);
-    let lags = store.is_some() && process.started + times::SILENT > since && since + times::LAGS > database.now;
-    if lags {
-        vec![json!({"name": "storage_server_lagging", "description": "Storage server lagging by 100 seconds."})]
-    } else {
-        Vec::new()
+    let volume = database.volumes.get(&process.spec.volume);
+    let mut messages = Vec::new();
+    if volume.is_some_and(|volume| volume.errs) {
+        messages.push(json!({"name": "io_error", "description": "Disk i/o operation failed"}));
     }
+    let Phase::Accepting { since, .. } = database.phase else { return messages };
+    let store = volume.and_then(|volume| volume.store);
+    if store.is_some() && process.started + times::SILENT > since && since + times::LAGS > database.now {
+        messages.push(json!({"name": "storage_server_lagging", "description": "Storage server lagging by 100 seconds."}));
+    }
+    messages
 }
 
 /// The roles of a process, in the order in which they are listed.
