@@ -10,6 +10,13 @@ use super::trouble::{Repair, chosen};
 use crate::database::Server;
 use crate::scenery::{self, NAMESPACE, TAINT};
 
+/// Whether somebody tries again what failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Insistence {
+    Once,
+    UntilItIsDone,
+}
+
 impl World {
     fn servers(&self) -> Vec<Server> {
         self.databases
@@ -22,6 +29,17 @@ impl World {
         self.faults.fault("server crashed", format!("the server of pod {pod} crashes"));
         let now = self.clock.true_now();
         self.cluster.servers(|servers| servers.crash(NAMESPACE, &pod, 1, now));
+    }
+
+    pub(super) fn wear_out_a_disk(&self, pick: u64) {
+        let mut servers = self.servers();
+        servers.retain(|server| server.class != "stateless");
+        if servers.is_empty() {
+            return;
+        }
+        let Server { group, volume, .. } = chosen(&servers, pick);
+        self.faults.fault("disk worn", format!("the disk of {group} begins to fail"));
+        self.databases.with(&scenery::known_as(), |database| database.wear_out(volume));
     }
 
     pub(super) fn lose_a_coordinator(&self, pick: u64, seconds: u64, keeps_running: bool) {
@@ -61,7 +79,7 @@ impl World {
         }
         let address = chosen(&servers, pick).address.clone();
         self.faults.fault("excluded by hand", format!("somebody excludes {address} for {seconds} s"));
-        self.by_hand(Management::Exclude(vec![address.clone()]));
+        self.by_hand(Management::Exclude(vec![address.clone()]), Insistence::Once);
         self.repair_in(seconds, Repair::Include(address));
     }
 
@@ -83,17 +101,25 @@ impl World {
         let addresses: Vec<String> =
             chosen.into_iter().map(|server| server.name.clone().unwrap_or_else(|| server.address.clone())).collect();
         self.faults.fault("coordinators by hand", format!("somebody makes {} coordinators", addresses.join(", ")));
-        self.by_hand(Management::Coordinators(addresses));
+        self.by_hand(Management::Coordinators(addresses), Insistence::Once);
     }
 
     /// Somebody with a command line of their own.
-    pub(super) fn by_hand(&self, manage: Management) {
-        let connection =
-            self.databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
-        let Some(connection) = connection else { return };
-        let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
-        let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
+    pub(super) fn by_hand(&self, manage: Management, insistence: Insistence) {
         let databases = self.databases.clone();
-        tokio::spawn(async move { databases.call(&target, call, Duration::from_secs(30)).await });
+        let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
+        tokio::spawn(async move {
+            loop {
+                let connection =
+                    databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
+                let Some(connection) = connection else { return };
+                let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
+                let answer = databases.call(&target, call.clone(), Duration::from_secs(30)).await;
+                if answer.is_ok() || insistence == Insistence::Once {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_secs(10)).await;
+            }
+        });
     }
 }

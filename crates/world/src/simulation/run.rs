@@ -168,6 +168,7 @@ impl World {
                 let state = if at_rest { "as it should be" } else { "not as it should be" };
                 let (patience, quiet) = (patience.as_secs(), QUIET.as_secs());
                 let what = format!("{patience} s after the last disturbance: {state}, {written} writes in {quiet} s");
+                self.what_is_open().into_iter().for_each(|line| self.faults.tell(line));
                 return Err(Violation { invariant: COMES_TO_REST, what });
             }
         }
@@ -282,6 +283,21 @@ impl World {
             ]
         });
         PATIENCE + waits.into_iter().max().unwrap_or_default()
+    }
+
+    /// What the status still holds, and which process groups are not as they should be.
+    fn what_is_open(&self) -> Vec<String> {
+        self.cluster.look(|world| {
+            let statuses = || world.clusters.values().filter_map(|cluster| cluster.status.as_ref());
+            let holds = statuses().filter_map(|status| status.quorate.as_ref()?.holds.as_ref()).flatten();
+            let held = holds.filter_map(|hold| serde_json::to_string(hold).ok()).map(|hold| format!("held: {hold}"));
+            let groups = statuses().flat_map(|status| status.process_groups.iter().flatten());
+            let open = groups.filter(|group| {
+                group.removal_timestamp.is_some() || group.process_group_conditions.as_ref().is_some_and(|all| !all.is_empty())
+            });
+            let open = open.filter_map(|group| serde_json::to_string(group).ok()).map(|group| format!("open: {group}"));
+            held.chain(open).collect()
+        })
     }
 
     /// The newest wish is carried out and nothing is held.

@@ -53,6 +53,8 @@ pub enum Trouble {
     VolumesStuck { seconds: u64 },
     /// A volume is lost: its claim is deleted by force, and its pod.
     VolumeLost { pick: u64 },
+    /// A disk begins to fail: its process serves on, and complains.
+    DiskWorn { pick: u64 },
     /// The operators' clocks jump.
     ClockJump { seconds: i64 },
     /// All watches of the operators end.

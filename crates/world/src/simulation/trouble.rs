@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::faults::OPERATOR;
+use super::hands::Insistence;
 use super::run::World;
 use super::script::Trouble;
 use crate::kubelet::{Fault, Window};
@@ -77,6 +78,7 @@ impl World {
                 self.cluster.change_settings(|settings| settings.faults.push(Fault::ProvisioningStuck { class, during }));
             }
             Trouble::VolumeLost { pick } => self.lose_volume(pick),
+            Trouble::DiskWorn { pick } => self.wear_out_a_disk(pick),
             Trouble::ClockJump { seconds } => {
                 self.faults.fault("clock jump", format!("the operators' clocks jump by {seconds} s"));
                 self.clock.jump(seconds);
@@ -160,7 +162,7 @@ impl World {
                 });
             }
             Repair::Untaint(node) => self.taint(node, false),
-            Repair::Include(address) => self.by_hand(Management::Include(vec![address])),
+            Repair::Include(address) => self.by_hand(Management::Include(vec![address]), Insistence::UntilItIsDone),
             Repair::EndSkip => self.edit(|cluster| cluster.spec.skip = None),
             Repair::EndLeaseOutage => self.faults.lease_outage(false),
             Repair::FinishHandOver => self.operators.retire_oldest(),
@@ -241,7 +243,8 @@ impl World {
         self.cluster.kubernetes.delete::<Pod>(NAMESPACE, &name, Some(0)).ok();
         let made = self.cluster.kubernetes.create_value(json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": NAMESPACE, "labels": ours.metadata.labels},
+            // Made from a copy of ours, as people do.
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": ours.metadata.labels, "annotations": ours.metadata.annotations},
             "spec": {"restartPolicy": "Never", "nodeName": NODES[0], "containers": [{"name": "job", "image": "job"}]},
         }));
         let Ok(mut pod) = made else { return };

@@ -11,7 +11,7 @@ use super::stage::{Group, groups_of, wanted};
 use super::{Invariants, Stage};
 
 /// What happened since, a report of some seconds ago could not say.
-const UNKNOWN_FOR: SignedDuration = SignedDuration::from_secs(15);
+pub(super) const UNKNOWN_FOR: SignedDuration = SignedDuration::from_secs(15);
 
 /// A restart that an operator asked for.
 pub(super) struct Restart {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::super::faults::{Arrival, Asked};
+use super::budgets::UNKNOWN_FOR;
 use super::stage::groups_of;
 use super::{Invariants, Stage};
 use crate::database::Server;
@@ -29,6 +30,9 @@ impl Invariants {
                 format!("{client} excludes {}, which is a coordinator", coordinator.map_or("", |server| &server.group))
             });
         }
+        // Who has just started is in no report yet, and who is in none is excluded as dead.
+        let known = |server: &&Server| stage.time.duration_since(server.started) >= UNKNOWN_FOR;
+        let going: Vec<&Server> = going.into_iter().filter(known).collect();
         self.enough_serve_on(asked, &going, &meant, stage);
         self.enough_zones_are_left(asked, &going, &meant, stage);
         if going.iter().any(|server| server.class != ProcessClass::Storage.name()) {

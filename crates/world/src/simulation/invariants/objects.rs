@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::GroupCondition;
 
 use super::super::faults::Arrival;
 use super::stage::{group_in, group_of, groups_of};
@@ -35,7 +36,8 @@ impl Invariants {
             self.goes_while_the_database_answers(arrival, group, stage);
             return;
         }
-        let outdated = self.memory.outdated.get(id).is_some_and(|last| *last + ARRIVES_AFTER >= stage.now);
+        let lately = self.memory.outdated.get(id).is_some_and(|last| *last + ARRIVES_AFTER >= stage.now);
+        let outdated = lately || group.has(GroupCondition::IncorrectPodSpec);
         for number in [56, 60] {
             self.demand(number, outdated && self.memory.was_edited(), || {
                 format!("{client} deleted pod {name}, which was {phase} and as it was asked to be")
