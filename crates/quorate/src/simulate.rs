@@ -10,9 +10,6 @@ use clap::Args;
 use quorate_world::simulation::{Recording, Report, Scenario, Script, Violation, play, shrink};
 use serde::Serialize;
 
-/// A failing run is cut down in at most so many further runs.
-const RUNS_TO_SHRINK: usize = 300;
-
 /// Which worlds.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
@@ -37,6 +34,9 @@ pub(crate) struct Simulate {
     /// Where a failing world leaves the file that `quorate replay` plays again.
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     keep: PathBuf,
+    /// In how many further runs a failing world is cut down at most; 0 keeps it whole.
+    #[arg(long, value_name = "RUNS", default_value_t = 300)]
+    shrink: usize,
     /// Take each safety gate away in turn, and see whether a world notices (only in builds with the feature `mutants`).
     #[arg(long)]
     mutants: bool,
@@ -72,7 +72,7 @@ impl Simulate {
             }
             if let Some(violation) = &report.violation {
                 eprintln!("\nseed {seed} broke invariant {}: {}", violation.invariant, violation.what);
-                keep(&self.keep, &script, violation)?;
+                keep(&self.keep, &script, violation, self.shrink)?;
             }
             let differs = self.twice
                 && first_difference(&report.story, &play(&script).story).inspect(|at| tell_difference(seed, at)).is_some();
@@ -95,8 +95,8 @@ impl Simulate {
 }
 
 /// Cuts a failing run down and leaves it as a file.
-fn keep(folder: &Path, script: &Script, violation: &Violation) -> Result<()> {
-    let shrunk = shrink(script, violation, RUNS_TO_SHRINK);
+fn keep(folder: &Path, script: &Script, violation: &Violation, runs: usize) -> Result<()> {
+    let shrunk = shrink(script, violation, runs);
     let violation = shrunk.report.violation.clone().unwrap_or_else(|| violation.clone());
     let recording = Recording { quorate: env!("CARGO_PKG_VERSION").to_owned(), violation, script: shrunk.script };
     let file = folder.join(format!("quorate-{}-{}.json", script.scenario, script.seed));
