@@ -112,9 +112,11 @@ impl Budget {
         Permit { granted_for: what.to_owned() }
     }
 
-    /// Asks to disrupt something that serves. Within a zone that is disrupted already, nothing more is lost.
+    /// Asks to disrupt something that serves. Within the zones that may be disrupted nothing more is lost; where more zones are disrupted
+    /// than may be, by themselves or because something only starts there, nothing more goes in any of them.
     pub fn disrupt(&mut self, what: &str, zone: &str) -> Result<Permit, Box<Hold>> {
-        if !self.disrupted.contains(zone) && self.disrupted.len() >= self.at_most {
+        let others = self.disrupted.iter().filter(|other| *other != zone).count();
+        if others >= self.at_most {
             let zones: Vec<_> = self.disrupted.iter().map(String::as_str).collect();
             let hold = Hold::new(
                 ANOTHER_ZONE_IS_DISRUPTED,
@@ -154,6 +156,14 @@ mod tests {
         let mut budget = Budget::of_zones(1, ["a"]);
         assert!(budget.disrupt("storage-3", "b").is_err());
         assert!(budget.disrupt("storage-4", "a").is_ok());
+    }
+
+    #[test]
+    fn where_too_much_is_down_already_nothing_more_goes() {
+        let mut budget = Budget::of_zones(1, ["a", "b"]);
+        assert!(budget.disrupt("storage-3", "b").is_err());
+        assert!(budget.disrupt("storage-4", "a").is_err());
+        assert!(Budget::of_zones(2, ["a", "b"]).disrupt("storage-3", "b").is_ok());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use quorate_quorum::{Hold, Severity};
 
-use super::Draft;
+use super::{Draft, updates};
 use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -41,7 +41,9 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Optio
         return Some("the prefix of process groups changed");
     }
     let name = objects::pod_name(desired, group.class, id);
-    if group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && is_replaced(draft, id, group.class) {
+    // One that serves nobody yet needs no successor: its pod is made again, or edits that follow each other would pile them up.
+    let outdated = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && updates::serves(draft, id);
+    if outdated && is_replaced(draft, id, group.class) {
         return Some("its pod is asked to be another");
     }
     if group.class.is_stateful()

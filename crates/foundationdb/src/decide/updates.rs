@@ -27,12 +27,13 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the database counts on this group's pod.
-fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+/// Whether the database counts on this group's pod, or may do so: a pod that is ready is about to serve, and a report that is not whole
+/// proves nobody's absence.
+pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
-    let down = [GroupCondition::PodFailing, GroupCondition::PodPending];
-    let stands = down.iter().any(|condition| group.conditions.contains_key(condition));
-    !stands || !draft.members.of(id, group).is_empty() || !draft.report.is_some_and(crate::DatabaseReport::is_whole)
+    let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
+    let known = draft.report.is_some_and(crate::DatabaseReport::is_whole);
+    !known || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {

@@ -109,6 +109,44 @@ fn the_transaction_system_is_replaced_instead_where_that_costs_less() {
 }
 
 #[test]
+fn a_zone_where_a_successor_starts_is_not_taken_down_besides_the_one_that_is() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    let first = told(&cluster.round(5));
+    assert_eq!(deleted(&first).len(), 1, "one storage pod: {first:?}");
+    // The successors have just been made, one of them beside a storage process that is outdated as well.
+    let storage = |pod: &&crate::PodFacts| pod.group.as_ref().is_some_and(|group| group.0.starts_with("storage"));
+    let nodes: BTreeSet<_> = cluster.kube.pods.values().filter(storage).map(|pod| pod.node.clone()).collect();
+    let young = cluster.kube.pods.values_mut().filter(|pod| pod.created == cluster.now && nodes.contains(&pod.node));
+    assert!(young.map(|pod| pod.ready = false).count() > 0);
+    let second = told(&cluster.round(1));
+    assert!(deleted(&second).is_empty(), "{second:?}");
+}
+
+#[test]
+fn a_successor_that_serves_nobody_yet_gets_another_pod_and_no_successor() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    let successors: Vec<String> = (12..=18).map(|number| format!("{}-{number}", if number < 16 { "log" } else { "stateless" })).collect();
+    cluster.dead.extend(successors.iter().cloned());
+    cluster.round(5);
+    let replaced: Vec<String> = cluster.marked().into_iter().map(str::to_owned).collect();
+    for image in ["fdb:a-third", "fdb:a-fourth"] {
+        successors.iter().for_each(|id| cluster.pod(id).ready = false);
+        cluster.desired.image = image.to_owned();
+        let done = told(&cluster.round(5));
+        let again: Vec<String> = deleted(&done).iter().filter_map(|pod| pod.strip_prefix("sample-").map(str::to_owned)).collect();
+        assert!(successors.iter().all(|id| again.contains(id)), "{again:?}");
+        assert_eq!(cluster.marked(), replaced);
+        cluster.round(5);
+    }
+    cluster.dead.clear();
+    cluster.rounds(400);
+    assert!(successors.iter().all(|id| cluster.group(id).removal.is_none()));
+    assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
+}
+
+#[test]
 fn a_newer_operator_that_renders_otherwise_restarts_nobody() {
     let mut cluster = Cluster::usual();
     cluster.kube.pods.values_mut().for_each(|pod| pod.rendering = Some("of an older version".to_owned()));
