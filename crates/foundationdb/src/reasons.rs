@@ -36,7 +36,7 @@ reasons! {
     VOLUMES_OF_AN_EARLIER_LIFE = "VolumesOfAnEarlierLife",
     /// The first coordinators are not chosen yet.
     WAITING_FOR_COORDINATORS = "WaitingForCoordinators",
-    /// The database is not created yet.
+    /// The database is not created yet, or process groups are not yet as they should be.
     WAITING_FOR_PROCESSES = "WaitingForProcesses",
     /// The majority of the coordinators does not answer.
     COORDINATORS_LOST = "CoordinatorsLost",
@@ -60,7 +60,7 @@ reasons! {
     POD_TERMINATING = "PodTerminating",
     /// A pod with the name of a process group belongs to somebody else.
     POD_NOT_OURS = "PodNotOurs",
-    /// A pod runs but is not ready.
+    /// A pod runs but is not ready, or ended soon after it was made.
     POD_NOT_READY = "PodNotReady",
     /// Pods that should be others are not made again yet.
     POD_UPDATE_HELD = "PodUpdateHeld",

@@ -172,6 +172,12 @@ impl<'a> Draft<'a> {
             || self.members.of(id, group).iter().any(|server| server.process.under_maintenance)
     }
 
+    /// Whether a group without a process in the report really has none. A report that is not whole proves nobody's absence, and a
+    /// process that just started, at an address nobody has heard of yet, may be anybody's.
+    pub(super) fn knows_who_is_gone(&self) -> bool {
+        self.report.is_some_and(DatabaseReport::is_whole) && !self.members.has_strangers(self.status.groups.values())
+    }
+
     /// What is missing to take a whole zone down for a while, if anything.
     pub(super) fn not_whole(&self) -> Option<String> {
         let Some(report) = self.report else { return Some("the database does not answer".to_owned()) };

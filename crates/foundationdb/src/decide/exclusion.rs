@@ -223,9 +223,15 @@ impl Room {
         for (class, count) in &desired.counts {
             room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
         }
+        // One that was restarted at another address is listed twice for some seconds, and who it is it says only then.
+        let mut counted: BTreeMap<&ProcessGroupId, u32> = BTreeMap::new();
         for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
-            let Some(class) = process.class else { continue };
-            room.count(class, process);
+            let (Some(class), Some(group)) = (process.class, &process.group) else { continue };
+            let count = counted.entry(group).or_default();
+            if *count < desired.servers_per_pod(class) {
+                *count += 1;
+                room.count(class, process);
+            }
         }
         room
     }
@@ -253,13 +259,20 @@ impl Room {
                 "the coordinators having changed",
             )));
         }
-        self.subtract(group.class, &servers);
-        let refusal = self.too_little(id, group.class).filter(|_| !servers.is_empty());
-        if let Some(hold) = refusal {
-            self.add(group.class, &servers);
-            return Err(Box::new(hold));
+        if servers.is_empty() && !draft.knows_who_is_gone() {
+            let sentence = format!("{id} seems to be dead, but some processes have just started and have not said who they are");
+            return Err(Box::new(Hold::new(
+                reasons::EXCLUSION_HELD,
+                id.to_string(),
+                sentence,
+                "their saying so, in some seconds",
+            )));
         }
-        Ok(())
+        let before = self.clone();
+        self.subtract(group.class, &servers);
+        let Some(hold) = self.too_little(id, group.class).filter(|_| !servers.is_empty()) else { return Ok(()) };
+        *self = before;
+        Err(Box::new(hold))
     }
 
     /// What would be too few without it.
@@ -271,12 +284,6 @@ impl Room {
             return Some(hold.compared(format!("{serving} would be left"), format!("at least {wanted}")));
         }
         self.too_few_zones(id, class).filter(|_| holds_copies(class))
-    }
-
-    fn add(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
-        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
-            self.count(class, server.process);
-        }
     }
 
     fn subtract(&mut self, class: ProcessClass, servers: &[Server<'_>]) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_quorum::{Hold, Severity, Sighting};
 
 use super::Draft;
-use crate::{GroupCondition, reasons};
+use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     match &draft.seen.database {
@@ -21,7 +21,22 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         }
         Sighting::NotAsked => {}
     }
+    tell_of_the_rest(draft);
     count_reconciled(draft);
+}
+
+/// Where nothing is done and nobody has said why, and still somebody is not as they should be, that alone is said.
+fn tell_of_the_rest(draft: &mut Draft<'_>) {
+    if !draft.holds.is_empty() || !draft.steps.is_empty() {
+        return;
+    }
+    let mut live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
+    let Some((id, group)) = live.find(|(_, group)| !group.conditions.is_empty()) else { return };
+    let conditions: Vec<&str> = group.conditions.keys().map(|condition| condition.name()).collect();
+    let sentence = format!("{id} is not as it should be yet: {}", conditions.join(", "));
+    let hold =
+        Hold::new(reasons::WAITING_FOR_PROCESSES, id.to_string(), sentence, "its coming right by itself, or its replacement");
+    draft.holds.push(hold);
 }
 
 fn tell(draft: &mut Draft<'_>) {
@@ -53,18 +68,28 @@ fn tell(draft: &mut Draft<'_>) {
             "the database being available",
         ));
     }
-    let silent: Vec<_> = draft
-        .status
-        .groups
-        .iter()
-        .filter(|(_, group)| group.conditions.len() == 1 && group.removal.is_none())
-        .filter_map(|(id, group)| Some((id.to_string(), *group.conditions.get(&GroupCondition::MissingProcesses)?)))
-        .collect();
-    for (id, since) in silent {
+    let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
+    let waits: Vec<Hold> = live.filter_map(|(id, group)| waits(id, group)).collect();
+    draft.holds.extend(waits);
+}
+
+/// What is waited for where a pod is there and ready, and nobody else says why its group is not as it should be.
+fn waits(id: &ProcessGroupId, group: &ProcessGroup) -> Option<Hold> {
+    let since = |condition| group.conditions.get(&condition).copied();
+    if let Some(since) = since(GroupCondition::MissingProcesses).filter(|_| group.conditions.len() == 1) {
         let sentence = format!("the pod of {id} is ready, but the database does not see its process");
         let released_by = "the process joining the database, some seconds after its start";
-        draft.holds.push(Hold::new(reasons::PROCESS_NOT_REPORTING, id, sentence, released_by).since(since));
+        return Some(Hold::new(reasons::PROCESS_NOT_REPORTING, id.to_string(), sentence, released_by).since(since));
     }
+    let replaced_in_time = [
+        (GroupCondition::ProcessIsMarkedAsExcluded, "is excluded, though nobody here asked for that", "its being included again"),
+        (GroupCondition::ProcessHasIoError, "complains of its disk", "its disk being well again"),
+        (GroupCondition::NodeTaintDetected, "is on a node with a taint", "the taint being taken away"),
+    ];
+    let (since, what, end) =
+        replaced_in_time.into_iter().find_map(|(condition, what, end)| Some((since(condition)?, what, end)))?;
+    let sentence = format!("{id} {what}; if that lasts, it is replaced");
+    Some(Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, format!("{end}, or its replacement")).since(since))
 }
 
 fn count_reconciled(draft: &mut Draft<'_>) {

@@ -47,6 +47,11 @@ impl<'a> Members<'a> {
         !self.silent.is_empty()
     }
 
+    /// Whether some that say nothing yet are at addresses that nobody is known by: each may belong to any group.
+    pub(super) fn has_strangers<'g>(&self, groups: impl Iterator<Item = &'g ProcessGroup> + Clone) -> bool {
+        self.silent.keys().any(|host| !groups.clone().any(|group| group.addresses.iter().any(|known| known == host)))
+    }
+
     /// Every process, with the group it names.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'a ProcessGroupId, Server<'a>)> + '_ {
         self.named.iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))

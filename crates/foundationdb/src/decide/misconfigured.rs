@@ -9,13 +9,19 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
         return;
     }
-    let candidates: Vec<(ProcessGroupId, &'static str)> = draft
+    let misfits: Vec<(ProcessGroupId, &'static str)> = draft
         .status
         .groups
         .iter()
         .filter(|(_, group)| group.removal.is_none())
         .filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group)?)))
         .collect();
+    let (early, candidates): (Vec<_>, Vec<_>) = misfits.into_iter().partition(|(id, _)| came_for_somebody(draft, id));
+    if let Some((first, _)) = early.first() {
+        let waiting: Vec<&str> = early.iter().map(|(id, _)| id.0.as_str()).collect();
+        let sentence = format!("{} wait to be replaced until those are out whom they came for", waiting.join(", "));
+        draft.holds.push(Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, "those in flight being excluded"));
+    }
     let in_flight = draft.status.groups.values().filter(|group| group.is_in_flight()).count();
     let most = usize::try_from(draft.seen.desired.automation.misconfigured_at_once).unwrap_or(usize::MAX);
     let room = most.saturating_sub(in_flight);
@@ -33,6 +39,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !marked.is_empty() {
         draft.notice(Severity::Normal, "ReplacingProcesses", format!("replacing {}", marked.join(", ")));
     }
+}
+
+/// Whether a group came up in the place of somebody who is not out yet. One generation follows another: if each edit had one of its own,
+/// edits that follow each other would fill all nodes with groups that are to go, and leave the last one wherever there is room.
+fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    let group = &draft.status.groups[id];
+    let Some(pod) = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id)) else { return false };
+    let mut of_its_class = draft.status.groups.values().filter(|other| other.class == group.class && other.is_in_flight());
+    of_its_class.any(|other| other.removal.is_some_and(|since| since <= pod.created))
 }
 
 fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<&'static str> {

@@ -44,8 +44,13 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
         draft.holds.push(Hold::new(reasons::POD_TERMINATING, id.to_string(), sentence, released_by).since(since));
         return;
     }
+    let due = pod.created + draft.seen.desired.automation.timers.ended_pod_age;
     match pod.phase {
-        PodPhase::Failed | PodPhase::Succeeded if is_young(draft, pod) => draft.wake.at(pod.created + ended_pod_age(draft)),
+        // One that ended as soon as it began would be made again and again without a pause.
+        PodPhase::Failed | PodPhase::Succeeded if due > draft.seen.now => {
+            draft.wake.at(due);
+            draft.holds.push(ended_early(id, name, pod, due));
+        }
         PodPhase::Failed | PodPhase::Succeeded => clear_away(draft, id, name, pod),
         PodPhase::Pending if pod.node.is_none() => draft.holds.push(pending(id, name, pod)),
         _ if !pod.ready => {
@@ -57,15 +62,6 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
     }
 }
 
-fn ended_pod_age(draft: &Draft<'_>) -> jiff::SignedDuration {
-    draft.seen.desired.automation.timers.ended_pod_age
-}
-
-/// A pod that ended as soon as it began would be made again and again without a pause.
-fn is_young(draft: &Draft<'_>, pod: &PodFacts) -> bool {
-    pod.created + ended_pod_age(draft) > draft.seen.now
-}
-
 /// A pod that has ended serves nobody, so clearing it away disrupts nobody.
 fn clear_away(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodFacts) {
     let permit = draft.budget.clear_away(name);
@@ -74,6 +70,11 @@ fn clear_away(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
     draft.status.journal.begin(name, entry);
     let guard = Guard::epoch(draft.seen.epoch).and_object(&pod.uid, &pod.resource_version);
     draft.steps.push(Step::takes_away(TakesAway::Pod(name.to_owned()), permit, guard, format!("the pod of {id} has ended")));
+}
+
+fn ended_early(id: &ProcessGroupId, name: &str, pod: &PodFacts, due: jiff::Timestamp) -> Hold {
+    let sentence = format!("pod {name} has ended soon after it was made; another one is made after a while");
+    Hold::new(reasons::POD_NOT_READY, id.to_string(), sentence, due.to_string()).since(pod.created)
 }
 
 fn pending(id: &ProcessGroupId, name: &str, pod: &PodFacts) -> Hold {

@@ -27,13 +27,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the database counts on this group's pod, or may do so: a pod that is ready is about to serve, and a report that is not whole
-/// proves nobody's absence.
+/// Whether the database counts on this group's pod, or may do so: one that is ready is about to serve.
 pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
-    let known = draft.report.is_some_and(crate::DatabaseReport::is_whole);
-    !known || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
+    !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {

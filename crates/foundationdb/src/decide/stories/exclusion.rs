@@ -1,6 +1,6 @@
 //! Data moves away from process groups that are to go.
 
-use super::cluster::{Cluster, codes, told};
+use super::cluster::{Cluster, codes, group_id, told};
 use crate::ProcessClass::{Log, Storage};
 
 fn exclusions(done: &[String]) -> Vec<&str> {
@@ -102,4 +102,35 @@ fn one_that_never_had_an_address_needs_no_exclusion_by_address() {
     cluster.desired.remove.insert("storage-12".to_owned());
     let done = cluster.rounds(10);
     assert!(done.contains(&"delete pod sample-storage-12".to_owned()), "{done:?} {:?}", cluster.decided().holds);
+}
+
+#[test]
+fn who_may_have_just_started_is_not_excluded_as_dead() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("log-4".to_owned());
+    // Its pod was made again, its server says nothing yet, and nobody has heard of its address.
+    cluster.spoil(|report| {
+        let of_log_4 = |process: &crate::ProcessReport| process.group == Some(group_id("log-4"));
+        let address = report.processes.iter().find(|(_, process)| of_log_4(process)).map(|(address, _)| address.clone()).unwrap();
+        let process = report.processes.remove(&address).unwrap();
+        report.processes.insert("10.9.9.9:4501".to_owned(), crate::ProcessReport { group: None, ..process });
+    });
+    let done = cluster.rounds(20);
+    assert!(!done.iter().any(|step| step.starts_with("exclude")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
+    cluster.unspoil();
+    cluster.until(|decision| told(decision).contains(&"exclude locality_instance_id:log-4".to_owned()));
+}
+
+#[test]
+fn a_process_that_was_restarted_counts_once_though_it_is_listed_twice() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("storage-9");
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.spoil(|report| {
+        let again = report.processes.values().find(|process| process.group == Some(group_id("storage-10"))).cloned();
+        report.processes.extend(again.map(|process| ("10.9.9.9:4501".to_owned(), process)));
+    });
+    assert_eq!(exclusions(&cluster.rounds(20)), Vec::<&str>::new());
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
 }

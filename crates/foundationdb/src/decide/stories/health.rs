@@ -74,3 +74,12 @@ fn holds_say_the_same_while_nothing_changes() {
     cluster.pass(7);
     assert_eq!(text(&cluster), before);
 }
+
+#[test]
+fn a_group_that_is_given_time_is_said_to_be() {
+    let mut cluster = Cluster::usual();
+    cluster.spoil(|report| {
+        report.processes.values_mut().take(1).for_each(|process| process.messages.extend(["io_error".to_owned()]));
+    });
+    assert_eq!(codes(&cluster.decided()), ["ReplacementHeld"]);
+}

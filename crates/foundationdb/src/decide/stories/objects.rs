@@ -34,6 +34,7 @@ fn a_pod_that_ends_as_soon_as_it_begins_is_not_made_again_without_a_pause() {
     let decision = cluster.decided();
     assert!(!told(&decision).contains(&"delete pod sample-storage-8".to_owned()));
     assert!(decision.wake.0.unwrap() <= created + SignedDuration::from_secs(30));
+    assert!(codes(&decision).contains(&"PodNotReady"), "what is waited for is said");
 }
 
 #[test]

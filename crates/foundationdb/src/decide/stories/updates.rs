@@ -127,7 +127,8 @@ fn a_zone_where_a_successor_starts_is_not_taken_down_besides_the_one_that_is() {
 fn a_successor_that_serves_nobody_yet_gets_another_pod_and_no_successor() {
     let mut cluster = another_image();
     cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
-    let successors: Vec<String> = (12..=18).map(|number| format!("{}-{number}", if number < 16 { "log" } else { "stateless" })).collect();
+    let successors: Vec<String> =
+        (12..=18).map(|number| format!("{}-{number}", if number < 16 { "log" } else { "stateless" })).collect();
     cluster.dead.extend(successors.iter().cloned());
     cluster.round(5);
     let replaced: Vec<String> = cluster.marked().into_iter().map(str::to_owned).collect();
@@ -143,6 +144,24 @@ fn a_successor_that_serves_nobody_yet_gets_another_pod_and_no_successor() {
     cluster.dead.clear();
     cluster.rounds(400);
     assert!(successors.iter().all(|id| cluster.group(id).removal.is_none()));
+    assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
+}
+
+#[test]
+fn edits_that_follow_each_other_pile_up_no_generations() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    let mut held = false;
+    for edit in 0..30 {
+        cluster.desired.image = format!("fdb:{edit}");
+        for _ in 0..4 {
+            held |= codes(&cluster.round(5)).contains(&"ReplacementHeld");
+            let in_flight = cluster.kube.recorded.groups.values().filter(|group| group.is_in_flight()).count();
+            assert!(in_flight <= 7, "{:?}", cluster.marked());
+        }
+    }
+    assert!(held, "who waits is said");
+    cluster.rounds(600);
     assert_eq!((told(&cluster.decided()), codes(&cluster.decided())), (vec![], vec![]));
 }
 
