@@ -97,12 +97,20 @@ impl<'a> Draft<'a> {
             let pod = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, class, id));
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
+        // A pod that is asked to be another has the servers it was made with, if not those it is asked to have.
+        let only_outdated = |id: &ProcessGroupId, group: &ProcessGroup, condition: GroupCondition| {
+            condition == GroupCondition::MissingProcesses
+                && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec)
+                && !self.members.of(id, group).is_empty()
+        };
         let down: Vec<String> = self
             .status
             .groups
             .iter()
             .filter(|(id, group)| {
-                let fails = group.conditions.iter().any(|(condition, since)| counts(*condition, *since));
+                let mut conditions = group.conditions.iter();
+                let fails =
+                    conditions.any(|(condition, since)| counts(*condition, *since) && !only_outdated(id, group, *condition));
                 group.removal.is_none() && (fails || starts(id, group.class))
             })
             .map(|(id, _)| self.zone_of(id))
@@ -175,7 +183,7 @@ impl<'a> Draft<'a> {
     /// Whether a group without a process in the report really has none. A report that is not whole proves nobody's absence, and a
     /// process that just started, at an address nobody has heard of yet, may be anybody's.
     pub(super) fn knows_who_is_gone(&self) -> bool {
-        self.report.is_some_and(DatabaseReport::is_whole) && !self.members.has_strangers(self.status.groups.values())
+        self.report.is_some_and(DatabaseReport::is_whole) && !self.members.has_strangers(&self.status.groups)
     }
 
     /// What is missing to take a whole zone down for a while, if anything.

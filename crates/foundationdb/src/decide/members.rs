@@ -1,7 +1,7 @@
 //! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
 //! walks through all processes for each group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::host;
 use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, ProcessReport};
@@ -48,8 +48,12 @@ impl<'a> Members<'a> {
     }
 
     /// Whether some that say nothing yet are at addresses that nobody is known by: each may belong to any group.
-    pub(super) fn has_strangers<'g>(&self, groups: impl Iterator<Item = &'g ProcessGroup> + Clone) -> bool {
-        self.silent.keys().any(|host| !groups.clone().any(|group| group.addresses.iter().any(|known| known == host)))
+    pub(super) fn has_strangers(&self, groups: &BTreeMap<ProcessGroupId, ProcessGroup>) -> bool {
+        if self.silent.is_empty() {
+            return false;
+        }
+        let known: BTreeSet<&str> = groups.values().flat_map(|group| group.addresses.iter().map(String::as_str)).collect();
+        self.silent.keys().any(|host| !known.contains(host))
     }
 
     /// Every process, with the group it names.

@@ -42,8 +42,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 /// Whether a group came up in the place of somebody who is not out yet. One generation follows another: if each edit had one of its own,
-/// edits that follow each other would fill all nodes with groups that are to go, and leave the last one wherever there is room.
+/// edits that follow each other would fill all nodes with groups that are to go, and leave the last one wherever there is room. One that
+/// serves nobody is no generation: it may never come up as it is, and goes as soon as it is marked.
 fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    if !updates::serves(draft, id) {
+        return false;
+    }
     let group = &draft.status.groups[id];
     let Some(pod) = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id)) else { return false };
     let mut of_its_class = draft.status.groups.values().filter(|other| other.class == group.class && other.is_in_flight());

@@ -62,15 +62,18 @@ async fn a07_a_pod_that_never_had_an_address_is_removed_on_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a08_one_finds_no_node_and_another_is_replaced() {
+async fn a08_one_finds_no_node_and_another_is_replaced_once_enough_serve() {
     let stage = Stage::born().await;
     let [stuck, other]: [String; 2] = stage.view().live("storage")[..2].to_vec().try_into().unwrap();
     stage.apply(json!({"buggify": {"noSchedule": [stuck]}}));
     stage.until("its pod is pending", |view| view.conditions(&stuck).contains("PodPending")).await;
+    stage.pass(20).await;
     stage.apply(json!({"processGroupsToRemove": [other]}));
-    stage.until("the other is gone", |view| !view.has(&other)).await;
-    assert!(stage.view().has(&stuck));
+    stage.until("what is missing is said", |view| view.held("NoHeadroom")).await;
+    stage.pass(30).await;
+    assert_eq!(stage.writes("database: exclude"), Vec::<String>::new(), "with the one that is stuck, too few would serve");
     stage.apply(json!({"buggify": null}));
+    stage.until("the other is gone", |view| !view.has(&other)).await;
     stage.rest().await;
     assert!(stage.view().has(&stuck), "nobody asked for it to go");
 }

@@ -118,7 +118,12 @@ fn a_zone_where_a_successor_starts_is_not_taken_down_besides_the_one_that_is() {
     let storage = |pod: &&crate::PodFacts| pod.group.as_ref().is_some_and(|group| group.0.starts_with("storage"));
     let nodes: BTreeSet<_> = cluster.kube.pods.values().filter(storage).map(|pod| pod.node.clone()).collect();
     let young = cluster.kube.pods.values_mut().filter(|pod| pod.created == cluster.now && nodes.contains(&pod.node));
-    assert!(young.map(|pod| pod.ready = false).count() > 0);
+    let mut changed = 0;
+    for pod in young {
+        pod.ready = false;
+        changed += 1;
+    }
+    assert!(changed > 0);
     let second = told(&cluster.round(1));
     assert!(deleted(&second).is_empty(), "{second:?}");
 }
@@ -133,7 +138,9 @@ fn a_successor_that_serves_nobody_yet_gets_another_pod_and_no_successor() {
     cluster.round(5);
     let replaced: Vec<String> = cluster.marked().into_iter().map(str::to_owned).collect();
     for image in ["fdb:a-third", "fdb:a-fourth"] {
-        successors.iter().for_each(|id| cluster.pod(id).ready = false);
+        for id in &successors {
+            cluster.pod(id).ready = false;
+        }
         cluster.desired.image = image.to_owned();
         let done = told(&cluster.round(5));
         let again: Vec<String> = deleted(&done).iter().filter_map(|pod| pod.strip_prefix("sample-").map(str::to_owned)).collect();
