@@ -11,7 +11,10 @@ use quorate_quorum::{Gate, Guard, Hold, Severity, Sighting, Step};
 use super::{Adds, Draft, coordinators, is_ours, revival};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, Zone, objects, reasons};
+use crate::{
+    DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, Zone, objects,
+    reasons,
+};
 
 /// What the database says of itself before it exists.
 const NEVER_CREATED: &str = "configuration_never_created";
@@ -191,25 +194,28 @@ fn was_never_created(report: &DatabaseReport) -> bool {
 fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let desired = &draft.seen.desired;
     let copies = Copies::of(desired.redundancy_mode());
-    let needed = copies.log.max(copies.storage) as usize;
     let there = match draft.report.filter(|report| !report.processes.is_empty()) {
         Some(report) => joined(draft, report),
         None => started(draft),
     };
-    if Gate::EnoughZonesAtBirth.passes(there.zones >= needed && there.long_enough) {
+    let enough = there.storage_zones >= copies.storage as usize && there.zones >= copies.log as usize;
+    if Gate::EnoughZonesAtBirth.passes(enough && there.long_enough) {
         return None;
     }
-    let sentence = format!("the database is not created yet: {} needs processes in {needed} zones", desired.redundancy_mode());
-    let measured = format!("{} of {} processes, in {} zones", there.processes, there.of, there.zones);
+    let mode = desired.redundancy_mode();
+    let sentence = format!("the database is not created yet: {mode} needs storage processes in {} zones", copies.storage);
+    let measured = format!("{} of {} processes, storage in {} zones", there.processes, there.of, there.storage_zones);
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
-    Some(hold.compared(measured, format!("all of them, in {needed} zones")))
+    Some(hold.compared(measured, format!("all of them, storage in {} zones", copies.storage)))
 }
 
 /// Who is there to make up a new database.
 struct There {
     processes: usize,
     of: usize,
-    /// How many zones there are of those that can hold copies.
+    /// How many zones there are of storage processes.
+    storage_zones: usize,
+    /// How many zones there are of those that can hold a log: storage processes can too, if only in need.
     zones: usize,
     /// All are there, or those that are missing were waited for.
     long_enough: bool,
@@ -223,6 +229,7 @@ fn joined(draft: &Draft<'_>, report: &DatabaseReport) -> There {
     There {
         processes,
         of: ready,
+        storage_zones: report.zones(|process| process.class == Some(ProcessClass::Storage)),
         zones: report.zones(|process| process.class.is_some_and(holds_copies)),
         long_enough: processes >= ready || longest >= PATIENCE_WITH_PROCESSES,
     }
@@ -238,19 +245,23 @@ fn started(draft: &Draft<'_>) -> There {
         Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&seen.desired, pod))
     };
     let started: Vec<_> = live().filter_map(|(id, group)| Some((id, group, pod(id, group)?))).collect();
-    // As everywhere, the fewer of hosts and logical zones count.
-    let (mut hosts, mut zones) = (BTreeSet::new(), BTreeSet::new());
-    for (id, group, pod) in started.iter().filter(|(_, group, _)| holds_copies(group.class)) {
-        if let Some(host) = expected_zone(&seen.desired, id, pod, &seen.kube.nodes) {
-            zones.insert(group.domain_key().unwrap_or(&host).to_owned());
-            hosts.insert(host);
+    let zones = |counts: fn(ProcessClass) -> bool| {
+        let (mut hosts, mut zones) = (BTreeSet::new(), BTreeSet::new());
+        for (id, group, pod) in started.iter().filter(|(_, group, _)| counts(group.class)) {
+            if let Some(host) = expected_zone(&seen.desired, id, pod, &seen.kube.nodes) {
+                zones.insert(group.domain_key().unwrap_or(&host).to_owned());
+                hosts.insert(host);
+            }
         }
-    }
+        // As everywhere, the fewer of hosts and logical zones count.
+        hosts.len().min(zones.len())
+    };
     let of = live().count();
     There {
         processes: started.len(),
         of,
-        zones: hosts.len().min(zones.len()),
+        storage_zones: zones(|class| class == ProcessClass::Storage),
+        zones: zones(holds_copies),
         long_enough: started.len() == of || waited_long_enough(draft),
     }
 }

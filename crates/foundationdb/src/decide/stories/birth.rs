@@ -86,7 +86,7 @@ fn a_database_that_was_not_asked_is_created_as_soon_as_every_monitor_has_its_coo
     let done = cluster.rounds(10);
     assert!(!done.contains(&"create the database".to_owned()), "one monitor has not started its server: {done:?}");
     let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
-    assert!(hold.to_string().contains("5 of 6 processes, in 3 zones"), "{hold}");
+    assert!(hold.to_string().contains("5 of 6 processes, storage in 2 zones"), "{hold}");
     cluster.out_of_date.clear();
     let decision = cluster.until(|decision| told(decision) == ["create the database"]);
     assert_eq!(decision.steps[0].why, "nobody has created the database yet; it is created as double");
@@ -100,6 +100,17 @@ fn who_is_late_is_waited_for_but_not_for_ever() {
     assert!(!cluster.rounds(20).contains(&"create the database".to_owned()));
     cluster.pass(300);
     assert!(cluster.rounds(3).contains(&"create the database".to_owned()));
+}
+
+#[test]
+fn logs_alone_make_no_database_however_long_storage_was_waited_for() {
+    let mut cluster = unasked();
+    cluster.unplaceable.extend(["storage-4", "storage-5"].map(str::to_owned));
+    cluster.rounds(20);
+    cluster.pass(600);
+    assert!(!cluster.rounds(20).contains(&"create the database".to_owned()), "storage is in one zone for two copies");
+    cluster.unplaceable.remove("storage-4");
+    cluster.until(|decision| told(decision).contains(&"create the database".to_owned()));
 }
 
 #[test]

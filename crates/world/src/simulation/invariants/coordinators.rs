@@ -20,17 +20,13 @@ impl Invariants {
         }
         let spacing = jiff::SignedDuration::from_secs(60);
         self.recoveries_keep_their_distance(asked, "change the coordinators", spacing, stage);
-        let quorum = database.quorum();
-        let old = quorum.answering >= quorum.majority || !self.memory.may_be_available(asked.at) || !self.known_down(stage);
-        self.demand(15, old, || {
-            format!("{client} changes the coordinators, and {} of the {} old ones answer", quorum.answering, quorum.all)
+        let (quorum, known) = (database.quorum(), self.memory.coordinators_are_known(asked.at));
+        let answering = self.memory.serving(asked.at).filter(|server| server.coordinates).count().max(quorum.answering);
+        self.demand(15, answering >= quorum.majority || !known, || {
+            format!("{client} changes the coordinators, and {answering} of the {} old ones answer", quorum.all)
         });
         let count = addresses.len();
         self.demand(15, count % 2 == 1, || format!("{client} makes {count} processes coordinators"));
-    }
-
-    fn known_down(&self, stage: Stage<'_>) -> bool {
-        self.memory.coordinators_are_known(stage.now)
     }
 
     /// 11: a pod of a coordinator is taken down only if the others are a majority, and one more.

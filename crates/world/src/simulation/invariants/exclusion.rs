@@ -10,9 +10,10 @@ use tokio::time::Instant;
 
 use super::super::faults::{Arrival, Asked};
 use super::budgets::UNKNOWN_FOR;
-use super::stage::groups_of;
+use super::stage::{class_of, groups_of};
 use super::{Invariants, Stage};
 use crate::database::Server;
+use crate::view::is_ready;
 
 impl Invariants {
     /// Everything that an exclusion must leave as it is.
@@ -117,15 +118,21 @@ impl Invariants {
         }
     }
 
-    /// 16 and 21: a database is created when as many zones are there as it makes copies.
+    /// 16 and 21: a database is created when storage is in as many zones as it makes copies, and logs have as many to go to, be it those of
+    /// storage. A pod that is ready is about to have its server, and one that had it a moment ago may be held for having it.
     pub(super) fn born_with_enough_zones(&mut self, asked: &Asked, stage: Stage<'_>) {
         let copies = stage.cluster().map_or(1, |cluster| cluster.spec.redundancy_mode().minimum_fault_domains() as usize);
-        for class in [ProcessClass::Storage, ProcessClass::Log] {
-            let serving = self.memory.serving(asked.at).filter(|server| server.class == class.name());
-            let zones = serving.map(|server| server.zone.as_str()).collect::<BTreeSet<_>>().len();
-            self.demand(21, zones >= copies, || {
-                format!("{} creates the database, with {class} in {zones} zones for {copies} copies", asked.client)
-            });
-        }
+        let zones = |counts: &dyn Fn(&str) -> bool| {
+            let serving = self.memory.serving(asked.at).filter(|server| counts(&server.class)).map(|server| server.zone.as_str());
+            let ready = stage.world.pods.values().filter(|pod| class_of(&pod.metadata).is_some_and(counts) && is_ready(pod));
+            let nodes = ready.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref());
+            serving.chain(nodes).collect::<BTreeSet<_>>().len()
+        };
+        let storage = ProcessClass::Storage.name();
+        let (of_storage, of_any) =
+            (zones(&|class| class == storage), zones(&|class| class == storage || class == ProcessClass::Log.name()));
+        self.demand(21, of_storage >= copies && of_any >= copies, || {
+            format!("{} creates the database, with storage in {of_storage} zones for {copies} copies", asked.client)
+        });
     }
 }

@@ -101,6 +101,11 @@ pub(super) fn group_of(metadata: &ObjectMeta) -> Option<&String> {
     metadata.labels.as_ref()?.get(labels::GROUP)
 }
 
+/// The class of the processes of an object.
+pub(super) fn class_of(metadata: &ObjectMeta) -> Option<&str> {
+    metadata.labels.as_ref()?.get(labels::CLASS).map(String::as_str)
+}
+
 /// The process group an object belongs to, before anybody has read it.
 pub(super) fn group_in(object: &Value) -> &str {
     object["metadata"]["labels"][labels::GROUP].as_str().unwrap_or_default()
