@@ -192,12 +192,15 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
         draft.holds.extend(left_alone);
         // Whoever touches nothing may still say how things are.
         health::propose(&mut draft);
+        failures::show(&mut draft);
         return draft.finish();
     }
     revival::propose(&mut draft);
     birth::learn(&mut draft);
     conditions::observe(&mut draft);
     draft.budget = draft.zone_budget();
+    // Before anything is made or replaced: nothing is made for who is empty, and who is makes room in its bucket.
+    removal::confirm(&mut draft);
     // Who is to go, and who comes in their place.
     requested::propose(&mut draft);
     misconfigured::propose(&mut draft);
@@ -205,8 +208,6 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     distribution::propose(&mut draft);
     shrink::propose(&mut draft);
     growth::propose(&mut draft);
-    // Before anything is made: nothing is made for who is empty.
-    removal::confirm(&mut draft);
     // What the cluster is made of.
     birth::propose(&mut draft);
     services::propose(&mut draft);
@@ -224,6 +225,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     disruption_budget::propose(&mut draft);
     lock::keep_the_deny_list(&mut draft);
     health::propose(&mut draft);
+    failures::show(&mut draft);
     lock::give_back(&mut draft);
     draft.finish()
 }

@@ -125,11 +125,18 @@ fn at_once(draft: &Draft<'_>, class: ProcessClass, wanted: usize) -> usize {
     if !objects::domains_must_be_apart(class) {
         return most;
     }
-    let domains = draft.seen.desired.distribution.map_or_else(
-        || draft.live(class).filter_map(|(_, group)| group.domain()).collect::<BTreeSet<_>>().len(),
-        |distribution| in_use(draft, class, distribution).len(),
-    );
-    most.min(wanted.div_ceil(domains.max(1)).max(1))
+    let (groups, domains) = match draft.seen.desired.distribution {
+        Some(distribution) => (wanted, in_use(draft, class, distribution).len()),
+        None => packed(draft, class),
+    };
+    most.min(groups.div_ceil(domains.max(1)).max(1))
+}
+
+/// How many of a class are in logical fault domains, and in how many: whoever is on its way out of one is still in it.
+fn packed(draft: &Draft<'_>, class: ProcessClass) -> (usize, usize) {
+    let groups = draft.status.groups.values().filter(|group| group.class == class && group.exclusion.is_none());
+    let domains: Vec<u32> = groups.filter_map(ProcessGroup::domain).collect();
+    (domains.len(), domains.iter().collect::<BTreeSet<_>>().len())
 }
 
 fn in_flight(draft: &Draft<'_>, class: Option<ProcessClass>) -> usize {

@@ -21,7 +21,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             replace(draft, &mut buckets, &id, &why);
         }
     }
-    draft.status.buckets = buckets.shown(&Bucket::ALL);
+}
+
+/// Shows each bucket with who is in it, whatever they were marked for.
+pub(super) fn show(draft: &mut Draft<'_>) {
+    draft.status.buckets = buckets(draft).shown(&Bucket::ALL);
 }
 
 /// In flight is what is marked and not yet excluded, whatever it was marked for.

@@ -47,7 +47,7 @@ impl World {
         if coordinators.is_empty() {
             return;
         }
-        let node = chosen(&coordinators, pick).zone.clone();
+        let node = chosen(&coordinators, pick).physical_zone.clone();
         self.faults.fault("coordinator lost", format!("{node}, where a coordinator is, is lost for {seconds} s"));
         self.lose(&[&node], seconds, keeps_running);
     }
@@ -83,7 +83,7 @@ impl World {
         self.repair_in(seconds, Repair::Include(address));
     }
 
-    /// To any three in different zones, whether they are meant to go or not.
+    /// To any three on different hosts, whether they are meant to go or not.
     pub(super) fn change_coordinators_by_hand(&self, pick: u64) {
         let mut servers = self.servers();
         servers.retain(|server| server.class != "stateless");
@@ -91,7 +91,7 @@ impl World {
         servers.rotate_left(usize::try_from(pick % count.max(1) as u64).unwrap_or(0));
         let mut chosen: Vec<&Server> = Vec::new();
         for server in &servers {
-            if chosen.len() < 3 && chosen.iter().all(|one| one.zone != server.zone) {
+            if chosen.len() < 3 && chosen.iter().all(|one| one.physical_zone != server.physical_zone) {
                 chosen.push(server);
             }
         }

@@ -25,6 +25,8 @@ use crate::{Cluster, Fdbservers};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
 const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
+/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data.
+const WAVES: Duration = Duration::from_secs(1500);
 /// For how long nobody may write anything then.
 const QUIET: Duration = Duration::from_secs(120);
 /// Liveness has no number of its own in the list; it is the second half of 58.
@@ -280,6 +282,7 @@ impl World {
                 automation.wait_between_removals(),
                 replacements.failure_detection_time(),
                 LONGEST_WAIT_OF_OTHERS,
+                if spec.distribution.is_some() { WAVES } else { Duration::ZERO },
             ]
         });
         PATIENCE + waits.into_iter().max().unwrap_or_default()

@@ -47,6 +47,7 @@ enum Kind {
     LeaseDeleted,
     HandOver,
     Resize,
+    Domains,
     Knob,
     Template,
     Remove,
@@ -251,11 +252,45 @@ impl Scenario {
                 Kind::ServerCrashed,
             ],
         },
+        Self {
+            name: "domains",
+            about: "users turn logical fault domains on and off and ask for more or fewer, while nodes fail",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 40,
+            events_one_in: 40,
+            kinds: &[
+                Kind::Domains,
+                Kind::Domains,
+                Kind::Domains,
+                Kind::Domains,
+                Kind::Resize,
+                Kind::Resize,
+                Kind::Template,
+                Kind::Remove,
+                Kind::CoordinatorsByHand,
+                Kind::PodDeleted,
+                Kind::NodeLost,
+                Kind::ZoneLost,
+                Kind::NodesCordoned,
+            ],
+        },
     ];
 
     /// The scenario of a name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|scenario| scenario.name == name)
+    }
+
+    /// What is asked for before anybody has seen the object. Where fault domains come and go, half of the worlds are born with some; where
+    /// there is much to replace, half of them count replacements in another way.
+    pub(super) fn wished_at_birth(&self, chance: &mut Chance) -> Option<Trouble> {
+        let has = |wanted: fn(&Kind) -> bool| self.kinds.iter().any(wanted);
+        let pick = chance.below(1 << 32);
+        if has(|kind| matches!(kind, Kind::Domains)) {
+            return chance.one_in(2).then_some(Trouble::Domains { pick });
+        }
+        (self.name == "replacements" && chance.one_in(2)).then_some(Trouble::Rationing { pick })
     }
 
     /// The next trouble; none where nothing ever happens.
@@ -285,6 +320,7 @@ impl Scenario {
             Kind::LeaseDeleted => Trouble::LeaseDeleted,
             Kind::HandOver => Trouble::HandOver { seconds },
             Kind::Resize => Trouble::Resize { pick },
+            Kind::Domains => Trouble::Domains { pick },
             Kind::Knob => Trouble::Knob { pick },
             Kind::Template => Trouble::Template { pick },
             Kind::Remove => Trouble::Remove { pick },

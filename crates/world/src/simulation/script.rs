@@ -67,6 +67,10 @@ pub enum Trouble {
     EditAndRevert { seconds: u64 },
     /// A user asks for another number of processes of a class.
     Resize { pick: u64 },
+    /// A user asks for another number of logical fault domains, or for none.
+    Domains { pick: u64 },
+    /// A user has automatic replacements counted in another way.
+    Rationing { pick: u64 },
     /// A user sets a knob, for which servers must be restarted.
     Knob { pick: u64 },
     /// A user asks for other pods.
@@ -150,6 +154,8 @@ impl Script {
             }
             at += 5 + chance.below(90);
         }
+        let at_birth = scenario.wished_at_birth(&mut Chance::new(seed, 3));
+        disturbances.extend(at_birth.map(|wish| Disturbance::At(0, wish)));
         let mut chance = Chance::new(seed, 1);
         for number in numbers(&mut chance, scenario.calls_one_in) {
             disturbances.push(Disturbance::Call(number, call_fault(&mut chance)));

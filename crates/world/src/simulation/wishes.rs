@@ -1,6 +1,6 @@
 //! What users ask for while a world is disturbed.
 
-use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_api::foundationdb::{Distribution, FoundationDBCluster};
 use serde_json::json;
 
 use super::run::World;
@@ -52,6 +52,34 @@ impl World {
             };
             self.faults.fault("resize", format!("a user asks for {count} of class {class}"));
             *asked = Some(count);
+        });
+    }
+
+    /// Two to four of them, which six hosts have room for whatever happened, or none.
+    pub(super) fn ask_for_fault_domains(&self, pick: u64) {
+        let domains = 2 + i32::try_from(pick / 4 % 3).unwrap_or(0);
+        let enabled = !pick.is_multiple_of(4);
+        let what = if enabled { format!("{domains} logical fault domains") } else { "no logical fault domains".to_owned() };
+        self.faults.fault("fault domains", format!("a user asks for {what}"));
+        self.edit(|cluster| {
+            cluster.spec.distribution = Some(Distribution {
+                enabled: Some(enabled),
+                desired_fault_domains: Some(domains),
+                required: Some((pick / 12).is_multiple_of(2)),
+            });
+            // A domain is set aside as soon as its pods have been pending for a minute.
+            cluster.spec.automation_options.get_or_insert_default().ignore_pending_pods_duration = Some(60_000_000_000);
+        });
+    }
+
+    /// One counter for all replacements, or one fault domain at a time, with buckets besides or without.
+    pub(super) fn ask_for_another_ration(&self, pick: u64) {
+        let (buckets, by_domain) = [(false, false), (false, true), (true, true)][usize::try_from(pick % 3).unwrap_or(0)];
+        self.faults.fault("rationing", format!("replacement buckets: {buckets}, by fault domain: {by_domain}"));
+        self.edit(|cluster| {
+            let replacements = cluster.spec.automation_options.get_or_insert_default().replacements.get_or_insert_default();
+            replacements.replacement_bucket.get_or_insert_default().enabled = Some(buckets);
+            replacements.fault_domain_based_replacements = Some(by_domain);
         });
     }
 

@@ -1,13 +1,9 @@
 //! Disruption is rationed: 21, 24, 26, 29 and 50.
 
 use jiff::{SignedDuration, Timestamp};
-use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::Call;
-use quorate_foundationdb::{Bucket, GroupCondition, ProcessClass};
-use serde::Deserialize;
 
 use super::super::faults::{Arrival, Asked};
-use super::stage::{Group, groups_of, wanted};
 use super::{Invariants, Stage};
 
 /// What happened since, a report of some seconds ago could not say.
@@ -110,38 +106,6 @@ impl Invariants {
         self.taken_down
             .retain(|id, _| !(running.contains(id) && ready(id)) && stage.group(id).is_some_and(|group| !group.is_marked()));
     }
-
-    /// 50: an automatic replacement begins only while its bucket has room. 20: and only while the database is available.
-    pub(super) fn replacements_are_rationed(&mut self, arrival: &Arrival) {
-        let read = |object: &Option<serde_json::Value>| FoundationDBCluster::deserialize(object.as_ref()?).ok();
-        let (Some(before), Some(after)) = (read(&arrival.before), read(&arrival.after)) else { return };
-        let marked_before = |id: &str| groups_of(&before).any(|group| group.id == id && group.is_marked());
-        let fresh: Vec<Group<'_>> = groups_of(&after).filter(|group| group.is_marked() && !marked_before(group.id)).collect();
-        let automatic: Vec<Group<'_>> = fresh.into_iter().filter(|group| is_automatic(*group, &before)).collect();
-        for group in &automatic {
-            let known = self.memory.may_be_available(arrival.sent);
-            self.demand(20, known, || {
-                format!("{} replaces {}, and the database has not been available for long", arrival.client, group.id)
-            });
-            let Some(bucket) = group.class().map(Bucket::of) else { continue };
-            let in_bucket = |group: &Group<'_>| group.class().map(Bucket::of) == Some(bucket);
-            let in_flight = groups_of(&before).filter(|group| group.is_in_flight() && in_bucket(group)).count();
-            let new = automatic.iter().filter(|group| in_bucket(group)).count();
-            self.demand(50, in_flight + new <= 1, || {
-                format!("{} replaces {}: {in_flight} replacements are in flight and {new} begin", arrival.client, group.id)
-            });
-        }
-    }
-}
-
-/// Whether a process group was marked because it failed: nobody asked for it, there are not too many, and its pod is as it should be.
-fn is_automatic(group: Group<'_>, before: &FoundationDBCluster) -> bool {
-    let lists = [&before.spec.process_groups_to_remove, &before.spec.process_groups_to_remove_without_exclusion];
-    let asked = lists.into_iter().flatten().flatten().any(|name| name == group.id || name == "*");
-    let class = group.class().unwrap_or(ProcessClass::Storage);
-    let live = groups_of(before).filter(|one| one.class() == Some(class) && !one.is_marked()).count();
-    let outdated = group.has(GroupCondition::IncorrectPodSpec);
-    !asked && live <= wanted(before, class) && !outdated
 }
 
 fn configuration(stage: Stage<'_>) -> String {

@@ -1,10 +1,13 @@
-//! Coordinators: 11, 14 and 15.
+//! Coordinators: 11, 12, 14 and 15.
+
+use std::collections::BTreeSet;
 
 use super::super::faults::Asked;
 use super::{Invariants, Stage};
 
 impl Invariants {
-    /// 14: nobody becomes a coordinator who is excluded or to go. 15: all of the new ones and a majority of the old ones run.
+    /// 12: each is on a host of its own, whatever its logical fault domain is called. 14: nobody becomes a coordinator who is excluded or
+    /// to go. 15: all of the new ones and a majority of the old ones run.
     pub(super) fn coordinators_fit(&mut self, asked: &Asked, addresses: &[String], stage: Stage<'_>) {
         let Some(database) = stage.database else { return };
         let client = &asked.client;
@@ -18,6 +21,10 @@ impl Invariants {
             let to_go = stage.group(&server.group).is_some_and(super::stage::Group::is_marked);
             self.demand(14, !to_go, || format!("{client} makes {address} a coordinator, which is to go"));
         }
+        let chosen: Vec<_> =
+            servers.iter().filter(|server| addresses.iter().any(|address| server.is_meant_by(address))).collect();
+        let hosts: BTreeSet<&str> = chosen.iter().map(|server| server.physical_zone.as_str()).collect();
+        self.demand(12, hosts.len() == chosen.len(), || format!("{client} makes {addresses:?} coordinators, on hosts {hosts:?}"));
         let spacing = jiff::SignedDuration::from_secs(60);
         self.recoveries_keep_their_distance(asked, "change the coordinators", spacing, stage);
         let (quorum, known) = (database.quorum(), self.memory.coordinators_are_known(asked.at));

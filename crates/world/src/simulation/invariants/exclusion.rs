@@ -1,16 +1,14 @@
-//! Exclusions leave enough: 16, 20, 21, 22, 23, 25 and 27.
+//! Exclusions leave enough: 10, 16, 20, 21, 22, 23, 25 and 27.
 
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
-use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::super::faults::{Arrival, Asked};
+use super::super::faults::Asked;
 use super::budgets::UNKNOWN_FOR;
-use super::stage::{class_of, groups_of};
+use super::stage::{StatusWrite, class_of, groups_of};
 use super::{Invariants, Stage};
 use crate::database::Server;
 use crate::view::is_ready;
@@ -42,7 +40,7 @@ impl Invariants {
         self.transaction_system_goes_together(asked, places, stage);
     }
 
-    /// 22: as many of a class serve on as are asked for.
+    /// 22: as many of a class serve on as are asked for. 10: so whoever moves to another fault domain has a successor that serves.
     fn enough_serve_on(&mut self, asked: &Asked, going: &[&Server], meant: &dyn Fn(&Server) -> bool, stage: Stage<'_>) {
         for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
             if !going.iter().any(|server| server.class == class.name()) {
@@ -50,9 +48,11 @@ impl Invariants {
             }
             let left = self.left(asked.at, stage, meant).filter(|server| server.class == class.name()).count();
             let wanted = self.memory.wanted(class, asked.at);
-            self.demand(22, left >= wanted, || {
-                format!("{} excludes processes of class {class}: {left} of {wanted} are left", asked.client)
-            });
+            for number in [10, 22] {
+                self.demand(number, left >= wanted, || {
+                    format!("{} excludes processes of class {class}: {left} of {wanted} are left", asked.client)
+                });
+            }
         }
     }
 
@@ -69,12 +69,10 @@ impl Invariants {
             if !going.iter().any(|server| server.class == class.name()) {
                 continue;
             }
-            let zones: BTreeSet<&str> = self
-                .left(asked.at, stage, meant)
-                .filter(|server| server.class == class.name())
-                .map(|server| server.zone.as_str())
-                .collect();
-            let left = zones.len();
+            let left = || self.left(asked.at, stage, meant).filter(|server| server.class == class.name());
+            let zones: BTreeSet<&str> = left().map(|server| server.zone.as_str()).collect();
+            let hosts: BTreeSet<&str> = left().map(|server| server.physical_zone.as_str()).collect();
+            let left = zones.len().min(hosts.len());
             self.demand(21, left >= needed, || {
                 format!("{} excludes processes of class {class}: {left} zones are left for {needed} copies", asked.client)
             });
@@ -110,11 +108,10 @@ impl Invariants {
     }
 
     /// 27: exclusion is skipped only where a user asked for it, or where there was never an address.
-    pub(super) fn exclusion_is_skipped_as_asked(&mut self, arrival: &Arrival) {
-        let Some(cluster) = arrival.after.as_ref().and_then(|after| FoundationDBCluster::deserialize(after).ok()) else { return };
-        for group in groups_of(&cluster).filter(|group| group.is_skipped()) {
+    pub(super) fn exclusion_is_skipped_as_asked(&mut self, write: &StatusWrite<'_>) {
+        for group in groups_of(&write.after).filter(|group| group.is_skipped()) {
             let asked = self.memory.asked_away.contains(group.id) || group.addresses().next().is_none();
-            self.demand(27, asked, || format!("{} removes {} without exclusion", arrival.client, group.id));
+            self.demand(27, asked, || format!("{} removes {} without exclusion", write.arrival.client, group.id));
         }
     }
 
@@ -123,7 +120,8 @@ impl Invariants {
     pub(super) fn born_with_enough_zones(&mut self, asked: &Asked, stage: Stage<'_>) {
         let copies = stage.cluster().map_or(1, |cluster| cluster.spec.redundancy_mode().minimum_fault_domains() as usize);
         let zones = |counts: &dyn Fn(&str) -> bool| {
-            let serving = self.memory.serving(asked.at).filter(|server| counts(&server.class)).map(|server| server.zone.as_str());
+            let serving = self.memory.serving(asked.at).filter(|server| counts(&server.class));
+            let serving = serving.map(|server| server.physical_zone.as_str());
             let ready = stage.world.pods.values().filter(|pod| class_of(&pod.metadata).is_some_and(counts) && is_ready(pod));
             let nodes = ready.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref());
             serving.chain(nodes).collect::<BTreeSet<_>>().len()

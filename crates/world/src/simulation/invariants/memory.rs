@@ -8,7 +8,7 @@ use quorate_foundationdb::{GroupCondition, ProcessClass};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::stage::Stage;
+use super::stage::{Group, Stage};
 use crate::database::Server;
 
 /// A report is good for thirty seconds, and a call takes some more.
@@ -57,9 +57,7 @@ impl Memory {
         if self.processes.last() != Some(&processes) {
             self.processes.push(processes);
         }
-        for group in stage.groups().filter(|group| group.has(GroupCondition::IncorrectPodSpec)) {
-            self.outdated.insert(group.id.to_owned(), stage.now);
-        }
+        self.take_in_outdated(stage.groups(), stage.now);
         for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
             let wanted = stage.wanted(class);
             let known = self.wanted.entry(class).or_default();
@@ -67,6 +65,12 @@ impl Memory {
                 known.push((wanted, stage.now));
             }
         }
+    }
+
+    /// Who is asked to be another, by a status that may be written over in the same moment.
+    pub(super) fn take_in_outdated<'a>(&mut self, groups: impl Iterator<Item = Group<'a>>, now: Instant) {
+        let outdated = groups.filter(|group| group.has(GroupCondition::IncorrectPodSpec));
+        self.outdated.extend(outdated.map(|group| (group.id.to_owned(), now)));
     }
 
     /// Whether anybody ever asked for other pods or servers than at first.

@@ -6,11 +6,13 @@
 mod budgets;
 mod coordinators;
 mod data;
+mod domains;
 mod exclusion;
 mod frame;
 mod memory;
 mod objects;
 mod removal;
+mod replacements;
 mod rest;
 mod stage;
 
@@ -24,6 +26,7 @@ use budgets::Restart;
 use frame::Known;
 use memory::Memory;
 pub(crate) use stage::Stage;
+use stage::{StatusWrite, groups_of};
 
 /// What was seen before, to compare with.
 #[derive(Default)]
@@ -81,6 +84,7 @@ impl Invariants {
             self.groups_are_recorded_first(cluster, stage);
             self.epochs_never_go_back(cluster);
             self.waiting_is_explained(cluster);
+            self.domains_are_true(cluster, stage);
         }
     }
 
@@ -102,8 +106,12 @@ impl Invariants {
             (lease, _) if lease.starts_with("leases") => self.note_leadership(arrival),
             (cluster, _) if cluster.starts_with("foundationdbclusters") => {
                 self.status_is_fenced(arrival);
-                self.replacements_are_rationed(arrival);
-                self.exclusion_is_skipped_as_asked(arrival);
+                if let Some(write) = StatusWrite::of(arrival) {
+                    self.memory.take_in_outdated(groups_of(&write.after), stage.now);
+                    self.replacements_are_rationed(&write);
+                    self.exclusion_is_skipped_as_asked(&write);
+                    self.domains_are_kept(&write);
+                }
             }
             ("pods", "delete") => self.pods_go_for_a_reason(arrival, stage),
             ("persistentvolumeclaims", "delete") => self.claims_go_empty(arrival, stage),

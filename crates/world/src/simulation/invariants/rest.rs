@@ -1,4 +1,4 @@
-//! At the end, whatever went wrong on the way: 25, 55, 57 and 59.
+//! At the end, whatever went wrong on the way: 1, 25, 55, 57 and 59.
 
 use std::collections::BTreeSet;
 
@@ -24,6 +24,7 @@ impl Invariants {
                 });
             }
         }
+        self.domains_are_filled_evenly(stage);
         let Some(database) = stage.database else { return };
         let excluded = database.excluded();
         self.demand(25, excluded.is_empty(), || format!("{excluded:?} are still excluded"));

@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_api::foundationdb::{FoundationDBCluster, ProcessGroupStatus};
 use quorate_foundationdb::{GroupCondition, ProcessClass, labels};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::super::faults::Arrival;
 use crate::database::Database;
 use crate::mirror::Mirror;
 
@@ -46,6 +48,20 @@ impl<'a> Stage<'a> {
         let mut of_claims = self.world.claims.values().map(|claim| &claim.metadata);
         let ours = |metadata: &ObjectMeta| group_of(metadata).is_some_and(|group| group == id);
         of_pods.any(ours) || of_claims.any(ours)
+    }
+}
+
+/// A status that an operator wrote, and the object before and after it.
+pub(super) struct StatusWrite<'a> {
+    pub(super) arrival: &'a Arrival,
+    pub(super) before: FoundationDBCluster,
+    pub(super) after: FoundationDBCluster,
+}
+
+impl<'a> StatusWrite<'a> {
+    pub(super) fn of(arrival: &'a Arrival) -> Option<Self> {
+        let read = |object: &Option<Value>| FoundationDBCluster::deserialize(object.as_ref()?).ok();
+        Some(Self { arrival, before: read(&arrival.before)?, after: read(&arrival.after)? })
     }
 }
 

@@ -1,0 +1,123 @@
+//! Automatic replacements are rationed: 20 and 50 to 54.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::{GroupCondition, ProcessClass};
+
+use super::Invariants;
+use super::domains::moves_are_due;
+use super::stage::{Group, StatusWrite, groups_of, wanted};
+
+/// Every limit is left as it is when nobody says anything.
+const LIMIT: usize = 1;
+
+/// How an object wants replacements to be counted.
+struct Ration {
+    per_bucket: bool,
+    by_fault_domain: bool,
+}
+
+impl Ration {
+    fn of(cluster: &FoundationDBCluster) -> Self {
+        let automation = cluster.spec.automation_options.as_ref();
+        let replacements = automation.and_then(|automation| automation.replacements.as_ref());
+        let bucket = replacements.and_then(|replacements| replacements.replacement_bucket.as_ref());
+        Self {
+            per_bucket: bucket.and_then(|bucket| bucket.enabled) == Some(true),
+            by_fault_domain: replacements.and_then(|replacements| replacements.fault_domain_based_replacements) == Some(true),
+        }
+    }
+
+    /// The bucket of a class, in the words of the document and not in those of the operator.
+    fn bucket(&self, class: ProcessClass) -> &'static str {
+        match class.name() {
+            _ if !self.per_bucket => "all",
+            "storage" => "storage",
+            "log" | "transaction" | "coordinator" => "log",
+            _ => "stateless",
+        }
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        if self.per_bucket { &["storage", "log", "stateless"] } else { &["all"] }
+    }
+
+    /// Who is in flight, by bucket.
+    fn in_flight<'a>(&self, cluster: &'a FoundationDBCluster) -> BTreeMap<&'static str, BTreeSet<&'a str>> {
+        let mut in_flight: BTreeMap<_, _> = self.names().iter().map(|name| (*name, BTreeSet::new())).collect();
+        for group in groups_of(cluster).filter(|group| group.is_in_flight()) {
+            let bucket = group.class().map_or("all", |class| self.bucket(class));
+            in_flight.entry(bucket).or_default().insert(group.id);
+        }
+        in_flight
+    }
+}
+
+impl Invariants {
+    /// 20: an automatic replacement begins only while the database is available. 50: and while its bucket has room; 52: where there are no
+    /// buckets, while the one counter has. 54: where fault domains are counted, all of them are in one.
+    pub(super) fn replacements_are_rationed(&mut self, StatusWrite { arrival, before, after }: &StatusWrite<'_>) {
+        let ration = Ration::of(before);
+        let marked_before = |id: &str| groups_of(before).any(|group| group.id == id && group.is_marked());
+        let fresh = groups_of(after).filter(|group| group.is_marked() && !marked_before(group.id));
+        let automatic: Vec<Group<'_>> = fresh.filter(|group| is_automatic(*group, before, after)).collect();
+        // Who was found empty by the same look at the database is no longer in flight.
+        let still = ration.in_flight(after);
+        let in_flight = |bucket: &str| {
+            let still = still.get(bucket).into_iter().flatten();
+            still.filter(|id| groups_of(before).any(|group| group.id == **id && group.is_in_flight())).count()
+        };
+        for group in &automatic {
+            let (client, id) = (&arrival.client, group.id);
+            let known = self.memory.may_be_available(arrival.sent);
+            self.demand(20, known, || format!("{client} replaces {id}, and the database has not been available for long"));
+            let Some(bucket) = group.class().map(|class| ration.bucket(class)) else { continue };
+            let begin = automatic.iter().filter(|one| one.class().is_some_and(|class| ration.bucket(class) == bucket)).count();
+            let used = in_flight(bucket);
+            if ration.per_bucket || !ration.by_fault_domain {
+                let number = if ration.per_bucket { 50 } else { 52 };
+                self.demand(number, used + begin <= LIMIT, || {
+                    format!("{client} replaces {id}: {used} replacements are in flight and {begin} begin")
+                });
+            }
+            if ration.by_fault_domain {
+                let going = still.values().flatten().filter_map(|id| groups_of(before).find(|group| group.id == *id));
+                let going = going.filter(|group| group.is_in_flight()).chain(automatic.iter().copied());
+                let domains: BTreeSet<&str> =
+                    going.map(|group| group.status.fault_domain.as_deref().unwrap_or(group.id)).collect();
+                self.demand(54, domains.len() <= LIMIT, || format!("{client} replaces {id}, and {domains:?} are in flight then"));
+            }
+        }
+        self.buckets_are_shown(&ration, after);
+    }
+
+    /// 51: each class has its bucket, and each bucket is shown with who is in it. 53: nobody waits for a bucket that has room.
+    fn buckets_are_shown(&mut self, ration: &Ration, after: &FoundationDBCluster) {
+        let Some(quorate) = after.status.as_ref().and_then(|status| status.quorate.as_ref()) else { return };
+        let Some(buckets) = &quorate.buckets else { return };
+        let in_flight = ration.in_flight(after);
+        let shown: BTreeMap<&str, BTreeSet<&str>> =
+            buckets.iter().map(|one| (one.bucket.as_str(), one.held_by.iter().map(String::as_str).collect())).collect();
+        self.demand(51, shown == in_flight, || format!("{shown:?} are shown in the buckets, and {in_flight:?} are in flight"));
+        if ration.by_fault_domain {
+            return;
+        }
+        for hold in quorate.holds.iter().flatten().filter(|hold| hold.reason == "ReplacementsInFlight") {
+            let class = groups_of(after).find(|group| group.id == hold.about).and_then(Group::class);
+            let used = class.and_then(|class| in_flight.get(ration.bucket(class))).map_or(0, BTreeSet::len);
+            self.demand(53, used >= LIMIT, || format!("{} waits, and {used} are in its bucket", hold.about));
+        }
+    }
+}
+
+/// Whether a process group was marked because it failed: nobody asked for it, there are not too many, its pod is as it should be, and
+/// nobody of its class is to go to another fault domain.
+fn is_automatic(group: Group<'_>, before: &FoundationDBCluster, after: &FoundationDBCluster) -> bool {
+    let lists = [&before.spec.process_groups_to_remove, &before.spec.process_groups_to_remove_without_exclusion];
+    let asked = lists.into_iter().flatten().flatten().any(|name| name == group.id || name == "*");
+    let class = group.class().unwrap_or(ProcessClass::Storage);
+    let live = groups_of(before).filter(|one| one.class() == Some(class) && !one.is_marked()).count();
+    let outdated = group.has(GroupCondition::IncorrectPodSpec);
+    !asked && live <= wanted(before, class) && !outdated && !moves_are_due(before, after, class)
+}
