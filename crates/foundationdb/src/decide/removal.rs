@@ -8,7 +8,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
 use crate::report::{UNKNOWN_LOG, host};
-use crate::tolerance::{DATABASE_KNOWS_AFTER, is_replicated};
+use crate::tolerance::{DATABASE_KNOWS_AFTER, holds_copies, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -60,7 +60,8 @@ fn forget_what_was_undone(draft: &mut Draft<'_>) {
     let undone = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
         let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
         let places = exclusion::places(draft, id, group);
-        group.exclusion.is_some() && pod.is_some() && !places.iter().all(|place| report.excludes(place))
+        let there = pod.is_some_and(|pod| is_ours(&draft.seen.desired, pod));
+        group.exclusion.is_some() && there && !places.iter().all(|place| report.excludes(place))
     };
     let undone: Vec<ProcessGroupId> = draft.status.groups.iter().filter(undone).map(|(id, _)| id.clone()).collect();
     for id in undone {
@@ -273,12 +274,28 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     }
 }
 
+/// Why a group that went as it was must not be forgotten yet: whatever it held counts as lost until it was made again elsewhere.
+fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    if !group.exclusion_skipped || !holds_copies(group.class) || group.addresses.is_empty() {
+        return None;
+    }
+    if !draft.members.of(id, group).is_empty() {
+        return Some("the database still lists its process".to_owned());
+    }
+    vanished_too_shortly(draft, id, group)
+}
+
 /// Places of groups that are gone may be used again; then nothing remembers the group.
 fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     let Some(report) = draft.report.filter(|report| report.configuration.is_some()) else { return };
     let mut places = Vec::new();
     for id in gone {
         let group = &draft.status.groups[&id];
+        if let Some(because) = leaves_a_gap(draft, &id, group) {
+            let sentence = format!("{id} went without exclusion and is remembered for what it held: {because}");
+            draft.holds.push(Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, "all data having all its copies again"));
+            continue;
+        }
         let all = std::iter::once(id.locality()).chain(group.addresses.iter().cloned());
         let excluded: Vec<String> = all.filter(|place| report.excludes(place)).collect();
         if excluded.is_empty() {

@@ -228,7 +228,11 @@ impl World {
             self.repair_at(at, Repair::EndWatch(watch));
         }
         if !news.effects.is_empty() {
-            self.on_stage(|invariants, stage| news.effects.iter().for_each(|effect| invariants.judge(effect, stage)));
+            self.on_stage(|invariants, stage| {
+                // What came to be since the last look may have been seen by who did this.
+                invariants.remember(stage);
+                news.effects.iter().for_each(|effect| invariants.judge(effect, stage));
+            });
         }
         self.faults.at_revision(self.cluster.kubernetes.revision());
     }

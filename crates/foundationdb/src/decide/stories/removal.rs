@@ -109,3 +109,32 @@ fn without_exclusion_it_goes_at_once_but_never_as_a_coordinator() {
     let at = |what: &str| done.iter().position(|step| step.starts_with(what)).unwrap();
     assert!(at("coordinators") < at("delete pod sample-log-1"));
 }
+
+#[test]
+fn who_went_without_exclusion_is_remembered_until_its_copies_were_made_again() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    cluster.until(|decision| told(decision).contains(&"delete claim sample-storage-8-data".to_owned()));
+    cluster.desired.image = "fdb:another".to_owned();
+    // For more than a minute the database still looks perfect.
+    let done = cluster.rounds(10);
+    assert!(!done.iter().any(|step| step.starts_with("delete pod")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"RemovalHeld"));
+    let done = cluster.rounds(60);
+    assert!(done.iter().any(|step| step.starts_with("delete pod")), "{done:?}");
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
+}
+
+#[test]
+fn somebody_elses_pod_in_its_place_does_not_make_a_removed_group_come_back() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    let mut others = cluster.pod("storage-8").clone();
+    others.owner = None;
+    let include = "include locality_instance_id:storage-8".to_owned();
+    cluster.until(|decision| told(decision).contains(&include));
+    cluster.kube.pods.insert("sample-storage-8".to_owned(), others);
+    let done = cluster.rounds(5);
+    assert!(!done.iter().any(|step| step.contains("storage-8")), "{done:?}");
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
+}

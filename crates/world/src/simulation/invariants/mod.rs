@@ -70,9 +70,14 @@ impl Invariants {
         }
     }
 
+    /// Takes in how things are, against which things that are done are held.
+    pub(crate) fn remember(&mut self, stage: Stage<'_>) {
+        self.memory.take_in(stage);
+    }
+
     /// Looks at the world as it is, after every step.
     pub(crate) fn look(&mut self, stage: Stage<'_>) {
-        self.memory.take_in(stage);
+        self.remember(stage);
         self.nothing_is_lost(stage);
         self.see_who_serves_again(stage);
     }
