@@ -246,7 +246,7 @@ pub struct Automation {
     pub ignore_terminating_after: SignedDuration,
     /// After how long restarts go on without a missing process.
     pub ignore_missing_after: SignedDuration,
-    /// After how long a failed pod counts as failed.
+    /// After how long a pod that is being deleted, and does not go, counts as failing.
     pub pod_failed_after: SignedDuration,
     /// How many pods are deleted at once to be made again.
     pub deletion: AtOnce,

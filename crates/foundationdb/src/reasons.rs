@@ -96,6 +96,8 @@ reasons! {
     EXCLUSION_IN_PROGRESS = "ExclusionInProgress",
     /// A process group is empty and not removed yet.
     REMOVAL_HELD = "RemovalHeld",
+    /// The places of process groups that are gone are not free yet.
+    INCLUSION_HELD = "InclusionHeld",
     /// Servers wait for a restart.
     RESTART_HELD = "RestartHeld",
 }

@@ -163,7 +163,8 @@ fn a_pods_life_without_http() {
     kubernetes.bind("default", "a", "n1").unwrap();
     pod.metadata.resource_version = None;
     pod.status.as_mut().unwrap().phase = Some("Running".to_owned());
-    let running = kubernetes.update_status(&pod).unwrap();
+    kubernetes.update_status(&pod).unwrap();
+    let running = kubernetes.get::<Pod>("default", "a").unwrap();
     assert_eq!(running.spec.unwrap().node_name.as_deref(), Some("n1"));
     kubernetes.delete::<Pod>("default", "a", None).unwrap();
     assert_eq!(kubernetes.get::<Pod>("default", "a").unwrap().metadata.deletion_grace_period_seconds, Some(30));

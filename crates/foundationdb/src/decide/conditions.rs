@@ -62,6 +62,8 @@ fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     let unsynced = pod.is_some_and(|pod| {
         group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
     });
+    // Its node or its kubelet has failed, and its processes may go on reporting as if nothing were the matter.
+    let stuck = pod.and_then(|pod| pod.deleted_since).is_some_and(|since| since + desired.automation.pod_failed_after <= now);
     let terminating =
         pod.is_some_and(|pod| pod.deleted_since.is_some()) || claim.is_some_and(|claim| claim.deleted_since.is_some());
     let holds = [
@@ -69,7 +71,7 @@ fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
         (GroupCondition::MissingPvc, class.is_stateful() && claim.is_none()),
         (GroupCondition::MissingService, desired.routing.service_per_pod && service.is_none()),
         (GroupCondition::PodPending, pod.is_some_and(|pod| pod.phase == PodPhase::Pending && pod.node.is_none())),
-        (GroupCondition::PodFailing, pod.is_some_and(is_failing)),
+        (GroupCondition::PodFailing, stuck || pod.is_some_and(is_failing)),
         (GroupCondition::ResourcesTerminating, terminating),
         (GroupCondition::IncorrectPodSpec, outdated),
         (GroupCondition::IncorrectConfigMap, unsynced),

@@ -83,14 +83,21 @@ impl<'a> Draft<'a> {
     /// longer in the journal, and its processes may still be listed.
     pub(super) fn zone_budget(&self) -> Budget {
         let automation = &self.seen.desired.automation;
-        let counts = |condition: GroupCondition, since: jiff::Timestamp| {
+        let lasts = |since: jiff::Timestamp, patience: SignedDuration| self.seen.now.duration_since(since) < patience;
+        // A pod that is stuck on its way out fails sooner than it is left out of account; what it takes along is missing by itself.
+        let is_left_out = |group: &ProcessGroup| {
+            let since = group.conditions.get(&GroupCondition::ResourcesTerminating);
+            since.is_some_and(|since| !lasts(*since, automation.ignore_terminating_after))
+        };
+        let counts = |group: &ProcessGroup, condition: GroupCondition, since: jiff::Timestamp| {
             let patience = match condition {
+                GroupCondition::PodFailing if is_left_out(group) => return false,
                 GroupCondition::PodPending => automation.ignore_pending_after,
                 GroupCondition::ResourcesTerminating => automation.ignore_terminating_after,
                 GroupCondition::MissingPod | GroupCondition::PodFailing | GroupCondition::MissingProcesses => SignedDuration::MAX,
                 _ => return false,
             };
-            self.seen.now.duration_since(since) < patience
+            lasts(since, patience)
         };
         // A pod that was just made serves nobody yet, although the database still lists the server of the one before it.
         let starts = |id: &ProcessGroupId, class: ProcessClass| {
@@ -109,8 +116,9 @@ impl<'a> Draft<'a> {
             .iter()
             .filter(|(id, group)| {
                 let mut conditions = group.conditions.iter();
-                let fails =
-                    conditions.any(|(condition, since)| counts(*condition, *since) && !only_outdated(id, group, *condition));
+                let fails = conditions.any(|(condition, since)| {
+                    counts(group, *condition, *since) && !only_outdated(id, group, *condition)
+                });
                 group.removal.is_none() && (fails || starts(id, group.class))
             })
             .map(|(id, _)| self.zone_of(id))

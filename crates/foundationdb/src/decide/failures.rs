@@ -17,8 +17,9 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut buckets = buckets(draft);
     let failed = failed(draft);
     if !failed.is_empty() && may_replace(draft, &failed) {
+        let around = Around::of(draft);
         for (_, id, why) in failed {
-            replace(draft, &mut buckets, &id, &why);
+            replace(draft, &mut buckets, &around, &id, &why);
         }
     }
 }
@@ -112,16 +113,35 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
     true
 }
 
-fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, id: &ProcessGroupId, why: &str) {
+/// How the whole cluster is, which no replacement changes: counted once, however many failed.
+struct Around {
+    /// What is not whole, if anything.
+    missing: Option<String>,
+    zones: usize,
+    tainted_zones: usize,
+}
+
+impl Around {
+    fn of(draft: &Draft<'_>) -> Self {
+        let zones = |tainted: bool| -> BTreeSet<String> {
+            let counts = |group: &ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
+            let groups = draft.status.groups.iter().filter(|(_, group)| counts(group));
+            groups.filter_map(|(id, group)| draft.physical_zone(id, group)).collect()
+        };
+        Self { missing: draft.not_whole(), zones: zones(false).len(), tainted_zones: zones(true).len() }
+    }
+}
+
+fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around, id: &ProcessGroupId, why: &str) {
     let group = &draft.status.groups[id];
     let (class, tainted) = (group.class, why.starts_with(GroupCondition::NodeTaintReplacing.name()));
-    if tainted && let Some(hold) = too_many_tainted(draft, id) {
+    if tainted && let Some(hold) = too_many_tainted(draft, around, id) {
         draft.holds.push(hold);
         return;
     }
     // Without an address there is nothing to exclude it by; that is safe only while nothing else is missing.
     let nameless = !draft.seen.desired.automation.exclude_by_locality && group.addresses.is_empty();
-    if nameless && let Some(missing) = draft.not_whole() {
+    if nameless && let Some(missing) = &around.missing {
         let sentence = format!("{id} failed before it had an address, and can't be excluded by one; {missing}");
         draft.holds.push(Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, "everything else being whole"));
         return;
@@ -139,13 +159,8 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, id: &ProcessGro
 }
 
 /// Many tainted zones at once are maintenance by somebody else, and not many failures.
-fn too_many_tainted(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<Hold> {
-    let zones = |tainted: bool| -> BTreeSet<String> {
-        let counts = |group: &ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
-        let groups = draft.status.groups.iter().filter(|(_, group)| counts(group));
-        groups.filter_map(|(id, group)| draft.physical_zone(id, group)).collect()
-    };
-    let (all, tainted) = (zones(false).len(), zones(true).len());
+fn too_many_tainted(draft: &Draft<'_>, around: &Around, id: &ProcessGroupId) -> Option<Hold> {
+    let (all, tainted) = (around.zones, around.tainted_zones);
     let most = match draft.seen.desired.automation.replacements.most_tainted_domains {
         AtMost::Number(number) => number as usize,
         AtMost::Percent(percent) => (all * percent as usize / 100).max(1),

@@ -289,6 +289,7 @@ fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
 fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     let Some(report) = draft.report.filter(|report| report.configuration.is_some()) else { return };
     let mut places = Vec::new();
+    let mut lived_at = false;
     for id in gone {
         let group = &draft.status.groups[&id];
         if let Some(because) = leaves_a_gap(draft, &id, group) {
@@ -301,14 +302,28 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
         if excluded.is_empty() {
             draft.status.groups.remove(&id);
         } else {
+            lived_at |= may_be_lived_at(draft, &id, &excluded);
             places.extend(excluded);
         }
     }
-    if places.is_empty() {
+    if places.is_empty() || (lived_at && !may_recover_for(draft, &places)) {
         return;
     }
     let Some(guard) = lock::guard(draft, &places[0]) else { return };
     draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
     let why = "the process groups there are gone";
     draft.steps.push(Step::adds(Adds::Include(places), guard, why));
+}
+
+/// Whether somebody may be at a place of a group that is gone. Nobody ever has its name again, but its addresses are given to others, and
+/// a process may go on where nobody sees its pod.
+fn may_be_lived_at(draft: &Draft<'_>, id: &ProcessGroupId, places: &[String]) -> bool {
+    places.iter().any(|place| *place != id.locality()) || !draft.members.of(id, &draft.status.groups[id]).is_empty()
+}
+
+/// Who may be used again may be needed at once, and that costs a recovery, as an exclusion does.
+fn may_recover_for(draft: &mut Draft<'_>, places: &[String]) -> bool {
+    let spacing = draft.seen.desired.automation.timers.recovery_before_inclusion;
+    let what = format!("{} may be used again", places.join(", "));
+    draft.recover(&places[0], &what, spacing, reasons::INCLUSION_HELD).is_some()
 }

@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
 use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroupId, objects, reasons};
+
+/// For so long a zone whose pods were made again is expected back, and the database asked more often: the next zone waits for its word.
+const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+/// How often then.
+const WHILE_IT_COMES_BACK: SignedDuration = SignedDuration::from_secs(1);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let outdated: Vec<ProcessGroupId> = draft
@@ -44,6 +50,9 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     let first =
         |(zone, ids): &(&String, &Vec<_>)| (draft.budget.is_disrupted(zone), ids.len(), std::cmp::Reverse((*zone).clone()));
     let Some((zone, ids)) = zones.iter().max_by_key(first) else { return };
+    if only_the_database_is_waited_for(draft) {
+        draft.wake.at(draft.seen.now + WHILE_IT_COMES_BACK);
+    }
     let what = format!("{} of {} zones", zones.len(), draft.zones());
     if let Some(obstacle) = obstacle(draft, mode) {
         let sentence = format!("pods in {what} are to be made again; zone {zone} is next, but {}", obstacle.0);
@@ -62,6 +71,15 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     for id in &chosen {
         delete(draft, id, mode == AtOnce::All, guard.clone());
     }
+}
+
+/// Whether pods that were just made are ready, so that no event will tell when their zone is whole. While some are not, their events wake
+/// us; and what takes longer than a moment, such as data that moves, is not waited for like this.
+fn only_the_database_is_waited_for(draft: &Draft<'_>) -> bool {
+    let mut ours = draft.seen.kube.pods.values().filter(|pod| is_ours(&draft.seen.desired, pod));
+    let youngest = ours.clone().map(|pod| pod.created).max();
+    let just_made = youngest.is_some_and(|created| draft.seen.now.duration_since(created) < COMES_BACK_WITHIN);
+    just_made && ours.all(|pod| pod.ready)
 }
 
 /// A logical fault domain may span several hosts, and so have several coordinators; as many of them go at once as may be missing.

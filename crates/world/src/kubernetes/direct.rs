@@ -47,17 +47,22 @@ impl Kubernetes {
     }
 
     /// Replaces an object; its resourceVersion must be current if it is set.
-    pub fn update<K: Object>(&self, object: &K) -> Result<K, Status> {
-        let object = written(object)?;
-        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
-        self.typed::<K>(Verb::Update, &namespace, &name, "", Some(object))
+    pub fn update<K: Object>(&self, object: &K) -> Result<(), Status> {
+        self.replace(object, "")
     }
 
     /// Replaces the status of an object.
-    pub fn update_status<K: Object>(&self, object: &K) -> Result<K, Status> {
+    pub fn update_status<K: Object>(&self, object: &K) -> Result<(), Status> {
+        self.replace(object, "status")
+    }
+
+    fn replace<K: Object>(&self, object: &K, subresource: &str) -> Result<(), Status> {
         let object = written(object)?;
         let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
-        self.typed::<K>(Verb::Update, &namespace, &name, "status", Some(object))
+        self.with_state(|state| {
+            let resource = resource_of::<K>(state)?;
+            state.execute(&own_call(resource, Verb::Update, &namespace, &name, subresource, Some(object)), None).map(drop)
+        })
     }
 
     /// Deletes an object; with a grace of 0 a pod goes at once.

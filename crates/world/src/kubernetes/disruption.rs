@@ -14,6 +14,10 @@ use super::write::second;
 impl State {
     /// Computes the status of every budget from the pods there are. Returns how many changed.
     pub(crate) fn compute_budgets(&mut self) -> usize {
+        let concerns = |storage: &str| matches!(storage, "pods" | "poddisruptionbudgets");
+        if self.store.since(self.budgeted).is_some_and(|mut changes| !changes.any(|change| concerns(&change.key.storage))) {
+            return 0;
+        }
         let budgets: Vec<(Key, Arc<Value>)> =
             self.store.list("poddisruptionbudgets", "").map(|(key, budget)| (key.clone(), Arc::clone(budget))).collect();
         let mut changed = 0;
@@ -24,6 +28,7 @@ impl State {
                 changed += 1;
             }
         }
+        self.budgeted = self.store.revision();
         changed
     }
 

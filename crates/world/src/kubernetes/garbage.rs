@@ -11,14 +11,41 @@ use super::request::{Body, Call, Options, Verb};
 use super::state::State;
 use super::store::Key;
 
+/// What the last pass saw, so that the next one is made only if there may be something to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Swept {
+    /// The revision it began at; its own writes came later.
+    revision: u64,
+    /// Whether somebody waited to go, whom any change may let go.
+    waiting: bool,
+}
+
 impl State {
     /// One pass over everything. Returns how many objects it changed; nothing is left to do when that is none.
     pub(crate) fn collect_garbage(&mut self) -> usize {
-        self.orphan_dependents()
+        if !self.may_be_garbage() {
+            return 0;
+        }
+        let revision = self.store.revision();
+        let changed = self.orphan_dependents()
             + self.delete_dependents()
             + self.finish_foreground()
             + self.release_claims()
-            + self.empty_namespaces()
+            + self.empty_namespaces();
+        let waiting = self.store.all().any(|(key, object)| waits_to_go(key, object));
+        self.swept = Swept { revision, waiting };
+        changed
+    }
+
+    /// Whether something was written since the last pass that can leave something to do: an end, a wish to end, or other owners.
+    fn may_be_garbage(&self) -> bool {
+        let Some(mut changes) = self.store.since(self.swept.revision) else { return true };
+        let owners = |object: &Option<Arc<Value>>| object.as_ref().and_then(|object| object["metadata"].get("ownerReferences").cloned());
+        changes.any(|change| {
+            self.swept.waiting
+                || change.after.as_ref().is_none_or(|after| waits_to_go(&change.key, after))
+                || owners(&change.before) != owners(&change.after)
+        })
     }
 
     fn snapshot(&self, which: impl Fn(&Key, &Value) -> bool) -> Vec<(Key, Arc<Value>)> {
@@ -178,4 +205,9 @@ impl State {
             self.commit(key, Some(object));
         }
     }
+}
+
+/// Whether an object was asked to go and something keeps it. A pod that ends needs no garbage collector.
+fn waits_to_go(key: &Key, object: &Value) -> bool {
+    object.is_deleting() && (key.storage == "namespaces" || !object.finalizers().is_empty())
 }

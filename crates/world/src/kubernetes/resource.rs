@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::custom;
+
 /// A kind of object in one version, as it is served.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
@@ -50,6 +52,8 @@ pub(crate) struct Manners {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Custom {
     pub(crate) schema: Value,
+    /// Most have none, and then a write to the status is spared the walk.
+    pub(crate) status_has_rules: bool,
     pub(crate) columns: Vec<Value>,
     pub(crate) scale: Option<Value>,
     pub(crate) preserve_unknown: bool,
@@ -247,6 +251,7 @@ fn custom_resource(crd: &Value, version: &Value) -> Resource {
         manners: CUSTOM,
         custom: Some(Arc::new(Custom {
             schema: version["schema"]["openAPIV3Schema"].clone(),
+            status_has_rules: custom::status_has_rules(&version["schema"]["openAPIV3Schema"]),
             columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),
             scale: version["subresources"].get("scale").cloned(),
             preserve_unknown: crd["spec"]["preserveUnknownFields"] == true,

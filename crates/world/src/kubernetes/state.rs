@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::counts::Counts;
 use super::faults::{Interceptor, NoFaults};
+use super::garbage::Swept;
 use super::ids::Ids;
 use super::kinds;
 use super::object::Metadata;
@@ -24,6 +25,9 @@ pub(crate) struct State {
     pub(crate) ids: Ids,
     pub(crate) interceptor: Arc<dyn Interceptor>,
     pub(crate) now: Timestamp,
+    pub(crate) swept: Swept,
+    /// The revision after which budgets were computed.
+    pub(crate) budgeted: u64,
 }
 
 /// What a call led to.
@@ -59,6 +63,8 @@ impl State {
             ids: Ids::default(),
             interceptor: Arc::new(NoFaults),
             now,
+            swept: Swept::default(),
+            budgeted: 0,
         }
     }
 

@@ -314,18 +314,11 @@ fn raise_generation(call: &Call, old: &Value, new: &mut Value) {
         Some(_) => key != "metadata",
         None => key == "spec" || key == "endpoints" || key == "ports",
     };
-    let desire = |object: &Value| -> Vec<(String, Value)> {
-        let mut fields: Vec<_> = object
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(key, _)| is_desire(key))
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect();
-        fields.sort_by(|a, b| a.0.cmp(&b.0));
-        fields
+    let desires = |object: &Value| object.as_object().map_or(0, |map| map.keys().filter(|key| is_desire(key)).count());
+    let has_all_of = |one: &Value, other: &Value| {
+        one.as_object().into_iter().flatten().filter(|(key, _)| is_desire(key)).all(|(key, value)| other.get(key) == Some(value))
     };
-    if desire(old) != desire(new) {
+    if desires(old) != desires(new) || !has_all_of(old, new) {
         let generation = old["metadata"]["generation"].as_u64().unwrap_or(0) + 1;
         new.metadata().insert("generation".to_owned(), generation.into());
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes};
-use crate::{AtMost, NodeFacts};
+use crate::{AtMost, GroupCondition, NodeFacts};
 
 const TWO_HOURS: i64 = 7200;
 
@@ -56,6 +56,21 @@ fn a_disk_that_complains_is_a_failure_and_a_pod_without_a_node_too() {
     cluster.pass(TWO_HOURS);
     cluster.round(5);
     assert_eq!(cluster.marked(), ["stateless-5"]);
+}
+
+#[test]
+fn a_pod_that_does_not_go_is_a_failure_although_its_process_goes_on() {
+    let mut cluster = Cluster::usual();
+    let asked_to_go = cluster.now;
+    cluster.pod("storage-8").deleted_since = Some(asked_to_go);
+    let fails = |cluster: &Cluster| cluster.group("storage-8").conditions.contains_key(&GroupCondition::PodFailing);
+    cluster.rounds(59);
+    assert!(!fails(&cluster), "it is given five minutes");
+    cluster.rounds(1);
+    assert!(fails(&cluster));
+    cluster.pass(TWO_HOURS);
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-8"]);
 }
 
 #[test]

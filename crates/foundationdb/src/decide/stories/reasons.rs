@@ -215,6 +215,13 @@ const EXAMPLES: &[(Change, usize)] = &[
     ),
     (
         |cluster| {
+            cluster.desired.remove.insert("log-4".to_owned());
+            cluster.desired.automation.exclude_by_locality = false;
+        },
+        60,
+    ),
+    (
+        |cluster| {
             let parameters = vec![("knob_max_trace_lines".to_owned(), "5".to_owned())];
             cluster.desired.templates.insert(Storage, ClassTemplate { parameters, ..ClassTemplate::default() });
             cluster.out_of_date.insert("sample-storage-9".to_owned());

@@ -30,6 +30,30 @@ fn pod_and_volume_go_when_the_database_says_so_then_its_place_is_free_and_it_is_
 }
 
 #[test]
+fn an_address_is_free_again_only_some_time_after_the_last_recovery() {
+    let mut cluster = one_goes();
+    cluster.desired.automation.exclude_by_locality = false;
+    let included = |done: &[String]| done.iter().any(|step| step.starts_with("include"));
+    cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("delete claim")));
+    let now = cluster.now;
+    cluster.database.recover(now);
+    assert!(!included(&cluster.rounds(119)), "somebody else may have it by now, and become a log at once");
+    assert!(codes(&cluster.decided()).contains(&"InclusionHeld"));
+    assert!(included(&cluster.rounds(2)));
+    cluster.rounds(2);
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
+}
+
+#[test]
+fn nobody_waits_for_the_name_of_a_group_that_is_gone() {
+    let mut cluster = one_goes();
+    cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("delete claim")));
+    let now = cluster.now;
+    cluster.database.recover(now);
+    assert!(cluster.rounds(3).iter().any(|step| step.starts_with("include")));
+}
+
+#[test]
 fn one_that_is_being_drained_stays_while_the_database_is_silent() {
     let mut cluster = one_goes();
     cluster.rounds(10);

@@ -75,6 +75,40 @@ fn another_zone_that_is_down_already_is_enough() {
 }
 
 #[test]
+fn a_pod_that_does_not_go_holds_other_zones_up_only_for_a_while() {
+    let mut cluster = another_image();
+    let asked_to_go = cluster.now;
+    cluster.pod("storage-8").deleted_since = Some(asked_to_go);
+    let zone = cluster.pod("storage-8").node.clone();
+    let elsewhere: BTreeSet<String> =
+        cluster.kube.pods.iter().filter(|(_, pod)| pod.node != zone).map(|(name, _)| name.clone()).collect();
+    let done = cluster.rounds(118);
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+    // After ten minutes it is left out of account, although it counts as failing by then.
+    let done = cluster.rounds(10);
+    assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn while_a_zone_comes_back_the_database_is_asked_every_second_and_at_rest_it_is_not() {
+    let mut cluster = another_image();
+    let mut next = BTreeSet::new();
+    for _ in 0..40 {
+        let decision = cluster.round(1);
+        next.extend(decision.wake.0.map(|wake| wake.duration_since(cluster.now).as_secs()));
+    }
+    assert!(next.contains(&1), "{next:?}");
+    cluster.rounds(200);
+    let wake = cluster.decided().wake.0.map(|wake| wake.duration_since(cluster.now).as_secs());
+    assert_eq!(wake, Some(30));
+    // Data that moves for hours is no zone that comes back.
+    let mut cluster = another_image();
+    cluster.spoil(|report| report.full_replication = Some(false));
+    let wake = cluster.decided().wake.0.map(|wake| wake.duration_since(cluster.now).as_secs());
+    assert_eq!(wake, Some(5));
+}
+
+#[test]
 fn how_much_at_once_is_for_the_user_to_say() {
     for (mode, count) in [(AtOnce::All, 11), (AtOnce::Zone, 3), (AtOnce::ProcessGroup, 1), (AtOnce::Nothing, 0)] {
         let mut cluster = another_image();

@@ -41,7 +41,8 @@ impl Looking {
 impl Database {
     pub(super) fn look(&mut self, looking: &mut Looking, connection: &str) -> Progress {
         if looking.status.is_none() && self.now >= looking.shows {
-            looking.status = Some(Octets(self.status(connection).to_string().into_bytes()));
+            // A JSON value can always be written.
+            looking.status = Some(Octets(serde_json::to_vec(&self.status(connection)).unwrap_or_default()));
         }
         if self.now >= looking.patience && self.now < looking.arrives {
             return Progress::Done(Err(Failure::Timeout { milliseconds: looking.allowed }));

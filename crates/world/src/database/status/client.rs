@@ -41,22 +41,20 @@ pub(super) fn without_cluster(database: &Database, connection: &Connection, miss
 }
 
 /// A status with a cluster, and with what the client makes of it.
-pub(super) fn with_cluster(database: &Database, cluster: &Map<String, Value>) -> Value {
+pub(super) fn with_cluster(database: &Database, cluster: Map<String, Value>) -> Value {
     let available = database.available();
     let quiet = |messages: &Value| messages.as_array().is_none_or(Vec::is_empty);
     let processes_quiet = cluster["processes"].as_object().is_some_and(|all| all.values().all(|it| quiet(&it["messages"])));
     let data_well = cluster.get("data").is_some_and(|data| data["state"]["healthy"] != json!(false));
     let healthy = available && quiet(&cluster["messages"]) && processes_quiet && data_well;
-    json!({
-        "client": {
-            "cluster_file": {"path": "fdb.cluster", "up_to_date": true},
-            "coordinators": coordinators(database, &database.connection, true),
-            "database_status": {"available": available, "healthy": healthy},
-            "messages": [],
-            "timestamp": database.now.as_second(),
-        },
-        "cluster": cluster,
-    })
+    let client = json!({
+        "cluster_file": {"path": "fdb.cluster", "up_to_date": true},
+        "coordinators": coordinators(database, &database.connection, true),
+        "database_status": {"available": available, "healthy": healthy},
+        "messages": [],
+        "timestamp": database.now.as_second(),
+    });
+    Value::Object(Map::from_iter([("client".to_owned(), client), ("cluster".to_owned(), Value::Object(cluster))]))
 }
 
 fn coordinators(database: &Database, connection: &Connection, quorum: bool) -> Value {

@@ -95,7 +95,7 @@ impl Database {
             cluster.insert("version_epoch".into(), json!({}));
         }
         cluster.insert("messages".into(), Value::Array(messages));
-        client::with_cluster(self, &cluster)
+        client::with_cluster(self, cluster)
     }
 
     fn readable_parts(&self, cluster: &mut Map<String, Value>, configuration: &Configuration) {

@@ -4,6 +4,7 @@ mod cel;
 mod cel_values;
 mod defaults;
 pub(crate) mod definition;
+mod path;
 mod prune;
 mod schema;
 
@@ -13,6 +14,11 @@ pub(crate) use prune::unknown_fields;
 
 use super::resource::{Custom, Resource};
 use super::status::Cause;
+
+/// Whether a schema has rules that a write to the status alone can break.
+pub(crate) fn status_has_rules(schema: &Value) -> bool {
+    schema.get("x-kubernetes-validations").is_some() || cel::has_rules(&schema["properties"]["status"])
+}
 
 /// Fills in the schema's defaults.
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
@@ -35,7 +41,10 @@ pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, s
     }
     let blocking = ["FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"];
     if !causes.iter().any(|cause| blocking.contains(&cause.reason)) {
-        causes.extend(cel::faults(&custom.schema, object, old, subresource == "status"));
+        let is_status = subresource == "status";
+        if !is_status || custom.status_has_rules {
+            causes.extend(cel::faults(&custom.schema, object, old, is_status));
+        }
     } else if cel::has_rules(&custom.schema) {
         let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
         causes.push(Cause::invalid_shown("<nil>", "null", detail));

@@ -2,44 +2,45 @@
 
 use serde_json::Value;
 
+use super::path::Path;
+
 /// Removes what the schema does not know and says where it was. The root's own `metadata` is not the schema's business.
 pub(crate) fn unknown_fields(schema: &Value, object: &mut Value) -> Vec<String> {
     let mut found = vec![];
-    prune(schema, object, "", true, &mut found);
+    prune(schema, object, Path::Root, true, &mut found);
     found
 }
 
-fn prune(schema: &Value, value: &mut Value, path: &str, is_resource: bool, found: &mut Vec<String>) {
-    let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
+fn prune(schema: &Value, value: &mut Value, path: Path<'_>, is_resource: bool, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
+            let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
             let properties = schema["properties"].as_object();
             let additional = schema.get("additionalProperties").filter(|additional| **additional != Value::Bool(false));
-            let names: Vec<String> = map.keys().cloned().collect();
-            for name in names {
-                let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                let is_type = is_resource && ["apiVersion", "kind", "metadata"].contains(&name.as_str());
-                let known = properties.and_then(|properties| properties.get(&name)).or(additional);
-                match known {
-                    _ if is_type => {}
+            map.retain(|name, value| {
+                if is_resource && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
+                    return true;
+                }
+                match properties.and_then(|properties| properties.get(name)).or(additional) {
                     Some(child) => {
                         let is_embedded = child["x-kubernetes-embedded-resource"] == true;
-                        if let Some(value) = map.get_mut(&name) {
-                            prune(child, value, &below, is_embedded, found);
-                        }
+                        prune(child, value, path.field(name), is_embedded, found);
+                        true
                     }
-                    None if preserves => {}
                     None => {
-                        map.shift_remove(&name);
-                        found.push(below);
+                        if !preserves {
+                            found.push(path.field(name).into());
+                        }
+                        preserves
                     }
                 }
-            }
+            });
         }
         Value::Array(items) => {
+            let child = &schema["items"];
+            let is_embedded = child["x-kubernetes-embedded-resource"] == true;
             for (index, item) in items.iter_mut().enumerate() {
-                let child = &schema["items"];
-                prune(child, item, &format!("{path}[{index}]"), child["x-kubernetes-embedded-resource"] == true, found);
+                prune(child, item, path.item(index), is_embedded, found);
             }
         }
         _ => {}

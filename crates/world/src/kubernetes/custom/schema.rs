@@ -1,18 +1,25 @@
 //! Validation against a structural schema, with the messages of kube-apiserver.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use regex::Regex;
 use serde_json::Value;
 
+use super::path::Path;
 use crate::kubernetes::status::Cause;
+
+/// Reading a pattern takes far longer than using it.
+static PATTERNS: LazyLock<Mutex<BTreeMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
 
 /// What is wrong with an object. What is unchanged since `old` is not looked at again.
 pub(super) fn faults(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = vec![];
-    check(schema, object, old, "", &mut causes);
+    check(schema, object, old, Path::Root, &mut causes);
     causes
 }
 
-fn check(schema: &Value, value: &Value, old: Option<&Value>, path: &str, causes: &mut Vec<Cause>) {
+fn check(schema: &Value, value: &Value, old: Option<&Value>, path: Path<'_>, causes: &mut Vec<Cause>) {
     if !schema.is_object() || old == Some(value) || (value.is_null() && schema["nullable"] == true) {
         return;
     }
@@ -37,11 +44,11 @@ fn check(schema: &Value, value: &Value, old: Option<&Value>, path: &str, causes:
     check_combinations(schema, value, path, causes);
 }
 
-fn in_body(path: &str) -> String {
+fn in_body(path: Path<'_>) -> String {
     format!("{path} in body")
 }
 
-fn check_text(schema: &Value, text: &str, path: &str, causes: &mut Vec<Cause>) {
+fn check_text(schema: &Value, text: &str, path: Path<'_>, causes: &mut Vec<Cause>) {
     let length = text.chars().count() as u64;
     if let Some(maximum) = schema["maxLength"].as_u64().filter(|maximum| length > *maximum) {
         causes.push(Cause::too_long(path, maximum));
@@ -50,7 +57,7 @@ fn check_text(schema: &Value, text: &str, path: &str, causes: &mut Vec<Cause>) {
         causes.push(invalid(path, &text.into(), &format!("should be at least {minimum} chars long")));
     }
     if let Some(pattern) = schema["pattern"].as_str()
-        && !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
+        && !matches(pattern, text)
     {
         causes.push(invalid(path, &text.into(), &format!("should match '{pattern}'")));
     }
@@ -60,7 +67,14 @@ fn check_text(schema: &Value, text: &str, path: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_number(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+/// Whether a text is as a pattern says; nothing is as one that can't be read.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut patterns = PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiled = patterns.entry(pattern.to_owned()).or_insert_with(|| Regex::new(pattern).ok());
+    compiled.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
+fn check_number(schema: &Value, value: &Value, path: Path<'_>, causes: &mut Vec<Cause>) {
     let number = value.as_f64().unwrap_or(f64::NAN);
     let exclusive = |key: &str| schema[key] == true;
     if let Some(maximum) = schema["maximum"].as_f64()
@@ -84,7 +98,7 @@ fn check_number(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Caus
     }
 }
 
-fn check_list(schema: &Value, items: &[Value], old: Option<&Value>, path: &str, causes: &mut Vec<Cause>) {
+fn check_list(schema: &Value, items: &[Value], old: Option<&Value>, path: Path<'_>, causes: &mut Vec<Cause>) {
     let count = items.len() as u64;
     if let Some(maximum) = schema["maxItems"].as_u64().filter(|maximum| count > *maximum) {
         causes.push(Cause::too_many(path, items.len(), maximum));
@@ -94,7 +108,7 @@ fn check_list(schema: &Value, items: &[Value], old: Option<&Value>, path: &str, 
     }
     for (index, item) in items.iter().enumerate() {
         let before = counterpart(schema, item, index, old);
-        check(&schema["items"], item, before, &format!("{path}[{index}]"), causes);
+        check(&schema["items"], item, before, path.item(index), causes);
     }
     check_uniqueness(schema, items, path, causes);
 }
@@ -103,9 +117,15 @@ fn check_list(schema: &Value, items: &[Value], old: Option<&Value>, path: &str, 
 pub(super) fn counterpart<'a>(schema: &Value, item: &Value, index: usize, old: Option<&'a Value>) -> Option<&'a Value> {
     let old = old?.as_array()?;
     match schema["x-kubernetes-list-type"].as_str() {
-        Some("map") => old.iter().find(|one| keys_of(schema, one) == keys_of(schema, item)),
+        // Most lists keep their order.
+        Some("map") => old.get(index).into_iter().chain(old).find(|one| has_same_keys(schema, one, item)),
         _ => old.get(index),
     }
+}
+
+fn has_same_keys(schema: &Value, one: &Value, other: &Value) -> bool {
+    let mut keys = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    keys.all(|key| one.get(key) == other.get(key))
 }
 
 fn keys_of(schema: &Value, item: &Value) -> Value {
@@ -113,26 +133,28 @@ fn keys_of(schema: &Value, item: &Value) -> Value {
     keys.filter_map(|key| item.get(key).map(|value| (key.to_owned(), value.clone()))).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn check_uniqueness(schema: &Value, items: &[Value], path: &str, causes: &mut Vec<Cause>) {
+fn check_uniqueness(schema: &Value, items: &[Value], path: Path<'_>, causes: &mut Vec<Cause>) {
     let identity: fn(&Value, &Value) -> Value = match schema["x-kubernetes-list-type"].as_str() {
         Some("map") => keys_of,
         Some("set") => |_, item| item.clone(),
         _ => return,
     };
+    let mut seen = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
-        let id = identity(schema, item);
-        if items[..index].iter().any(|earlier| identity(schema, earlier) == id) {
-            causes.push(Cause::duplicate(format!("{path}[{index}]"), &id.to_string()));
+        let id = identity(schema, item).to_string();
+        if seen.contains(&id) {
+            causes.push(Cause::duplicate(path.item(index), &id));
+        } else {
+            seen.insert(id);
         }
     }
 }
 
-fn check_object(schema: &Value, object: &Value, old: Option<&Value>, path: &str, causes: &mut Vec<Cause>) {
+fn check_object(schema: &Value, object: &Value, old: Option<&Value>, path: Path<'_>, causes: &mut Vec<Cause>) {
     let Some(map) = object.as_object() else { return };
-    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !map.contains_key(name) {
-            causes.push(Cause::required(below(name), ""));
+            causes.push(Cause::required(path.field(name), ""));
         }
     }
     let count = map.len() as u64;
@@ -144,43 +166,42 @@ fn check_object(schema: &Value, object: &Value, old: Option<&Value>, path: &str,
     }
     for (name, value) in map {
         let before = old.and_then(|old| old.get(name));
-        if path.is_empty() && name == "metadata" {
+        if path.is_root() && name == "metadata" {
             continue;
         }
         if let Some(child) = schema["properties"].get(name).or_else(|| schema.get("additionalProperties")) {
-            check(child, value, before, &below(name), causes);
+            check(child, value, before, path.field(name), causes);
         }
     }
 }
 
-fn check_combinations(schema: &Value, value: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_combinations(schema: &Value, value: &Value, path: Path<'_>, causes: &mut Vec<Cause>) {
     let passes = |one: &Value| {
         let mut causes = vec![];
         check(one, value, None, path, &mut causes);
         causes.is_empty()
     };
     let passing = |key: &str| schema[key].as_array().map(|all| all.iter().filter(|one| passes(one)).count());
-    let quoted = format!("\"{path}\"");
     let mut complain = |text: String| causes.push(Cause::invalid_shown(path, "", &text));
     if passing("anyOf") == Some(0) {
-        complain(format!("{quoted} must validate at least one schema (anyOf)"));
+        complain(format!("\"{path}\" must validate at least one schema (anyOf)"));
     }
     match passing("oneOf") {
-        Some(0) => complain(format!("{quoted} must validate one and only one schema (oneOf). Found none valid")),
+        Some(0) => complain(format!("\"{path}\" must validate one and only one schema (oneOf). Found none valid")),
         Some(many) if many > 1 => {
-            complain(format!("{quoted} must validate one and only one schema (oneOf). Found {many} valid alternatives"));
+            complain(format!("\"{path}\" must validate one and only one schema (oneOf). Found {many} valid alternatives"));
         }
         _ => {}
     }
     if schema.get("not").is_some_and(passes) {
-        complain(format!("{quoted} must not validate the schema (not)"));
+        complain(format!("\"{path}\" must not validate the schema (not)"));
     }
     for one in schema["allOf"].as_array().into_iter().flatten() {
         check(one, value, None, path, causes);
     }
 }
 
-fn invalid(path: &str, value: &Value, what: &str) -> Cause {
+fn invalid(path: Path<'_>, value: &Value, what: &str) -> Cause {
     Cause::invalid(path, value, &format!("{} {what}", in_body(path)))
 }
 
