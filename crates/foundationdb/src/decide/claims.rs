@@ -10,7 +10,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
     for id in ids {
         let group = &draft.status.groups[&id];
-        if !group.class.is_stateful() || group.may_go() {
+        if !group.class.is_stateful() || draft.is_done_with(&id, group) {
             continue;
         }
         let name = objects::claim_name(&objects::pod_name(&draft.seen.desired, group.class, &id));

@@ -9,7 +9,7 @@ use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Se
 use super::members::Members;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce};
 use crate::report::{MOST_GENERATIONS, bare, host};
-use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
+use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
 /// How often a cluster is looked at while something is under way.
 pub(super) const WHILE_UNDER_WAY: SignedDuration = SignedDuration::from_secs(5);
@@ -19,6 +19,8 @@ const AT_REST: SignedDuration = SignedDuration::from_secs(30);
 const REPORT_IS_GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
 /// For this long a restart that was begun keeps another from beginning.
 const RESTART_IS_SEEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// A pod that was to be deleted and is still there as before was not: the call was lost, or whoever was to make it is.
+const DELETION_IS_SEEN_AFTER: SignedDuration = SignedDuration::from_mins(2);
 
 pub(super) struct Draft<'a> {
     pub seen: &'a ClusterSnapshot,
@@ -42,10 +44,12 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn begin(seen: &'a ClusterSnapshot) -> Self {
         let recorded = &seen.kube.recorded;
-        let pods: BTreeSet<&str> = seen.kube.pods.values().map(|pod| pod.uid.as_str()).collect();
+        let pods: BTreeMap<&str, &PodFacts> = seen.kube.pods.values().map(|pod| (pod.uid.as_str(), pod)).collect();
         let under_way = |entry: &JournalEntry| {
-            let restart = entry.what == bounce::JOURNAL && seen.now.duration_since(entry.since) < RESTART_IS_SEEN_AFTER;
-            restart || pods.contains(entry.uid.as_str())
+            let lasted = seen.now.duration_since(entry.since);
+            let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;
+            let ends = |pod: &&PodFacts| pod.deleted_since.is_some() || lasted < DELETION_IS_SEEN_AFTER;
+            restart || pods.get(entry.uid.as_str()).is_some_and(ends)
         };
         let journal = seen.journal.without_what_ended(under_way);
         let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
@@ -116,9 +120,8 @@ impl<'a> Draft<'a> {
             .iter()
             .filter(|(id, group)| {
                 let mut conditions = group.conditions.iter();
-                let fails = conditions.any(|(condition, since)| {
-                    counts(group, *condition, *since) && !only_outdated(id, group, *condition)
-                });
+                let fails = conditions
+                    .any(|(condition, since)| counts(group, *condition, *since) && !only_outdated(id, group, *condition));
                 group.removal.is_none() && (fails || starts(id, group.class))
             })
             .map(|(id, _)| self.zone_of(id))
@@ -178,6 +181,11 @@ impl<'a> Draft<'a> {
         by_report
             || self.coordinators.contains(&name)
             || group.addresses.iter().any(|address| self.coordinators.contains(address))
+    }
+
+    /// Whether nothing is made any more for a group: its data is elsewhere, and what the database would not find without it is, too.
+    pub(super) fn is_done_with(&self, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+        group.may_go() && !self.is_coordinator(id)
     }
 
     /// Whether the zone of a process group is under maintenance.

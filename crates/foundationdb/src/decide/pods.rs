@@ -12,7 +12,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let name = objects::pod_name(&draft.seen.desired, group.class, &id);
         match draft.seen.kube.pods.get(&name) {
             // Its data is elsewhere; it is not made again only to be removed.
-            None if group.may_go() => {}
+            None if draft.is_done_with(&id, group) => {}
             None => create(draft, &id, &name),
             Some(pod) if !is_ours(&draft.seen.desired, pod) => draft.holds.push(not_ours(&id, &name)),
             Some(pod) => look_after(draft, &id, &name, pod),

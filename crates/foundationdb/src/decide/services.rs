@@ -17,7 +17,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         return clear_away(draft);
     }
     for (id, group) in &draft.status.groups {
-        if group.may_go() || services.contains_key(&objects::pod_name(desired, group.class, id)) {
+        if draft.is_done_with(id, group) || services.contains_key(&objects::pod_name(desired, group.class, id)) {
             continue;
         }
         let service = Box::new(objects::pod_service(desired, group.class, id));

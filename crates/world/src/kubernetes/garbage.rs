@@ -40,7 +40,8 @@ impl State {
     /// Whether something was written since the last pass that can leave something to do: an end, a wish to end, or other owners.
     fn may_be_garbage(&self) -> bool {
         let Some(mut changes) = self.store.since(self.swept.revision) else { return true };
-        let owners = |object: &Option<Arc<Value>>| object.as_ref().and_then(|object| object["metadata"].get("ownerReferences").cloned());
+        let owners =
+            |object: &Option<Arc<Value>>| object.as_ref().and_then(|object| object["metadata"].get("ownerReferences").cloned());
         changes.any(|change| {
             self.swept.waiting
                 || change.after.as_ref().is_none_or(|after| waits_to_go(&change.key, after))

@@ -162,3 +162,19 @@ fn somebody_elses_pod_in_its_place_does_not_make_a_removed_group_come_back() {
     assert!(!done.iter().any(|step| step.contains("storage-8")), "{done:?}");
     assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
 }
+
+#[test]
+fn an_empty_coordinator_that_lost_its_pod_gets_it_back_for_the_others_need_it() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("log-1".to_owned());
+    cluster.desired.automation.timers.recovery_before_undesired_coordinator = SignedDuration::from_hours(10);
+    let address = "sample-log-1.sample.default.svc.cluster.local:4501".to_owned();
+    assert!(cluster.database.coordinators.contains(&address), "{:?}", cluster.database.coordinators);
+    // Somebody else excluded it, and nothing is left on it but its part in the coordination.
+    let now = cluster.now;
+    cluster.database.exclude(&["locality_instance_id:log-1".to_owned()], now);
+    cluster.until(|decision| decision.status.groups[&group_id("log-1")].exclusion.is_some());
+    assert!(cluster.database.coordinators.contains(&address));
+    cluster.kube.pods.remove("sample-log-1");
+    assert!(told(&cluster.decided()).contains(&"create pod sample-log-1".to_owned()));
+}

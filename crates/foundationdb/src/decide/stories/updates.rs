@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use quorate_quorum::JournalEntry;
+
 use super::cluster::{Cluster, codes, group_id, told};
 use crate::ProcessClass::Storage;
 use crate::{AtOnce, ClassTemplate, PodPhase, PodUpdate};
@@ -235,4 +237,19 @@ fn who_asks_for_more_is_replaced_where_that_is_wanted_and_made_again_where_it_is
         assert_eq!(cluster.marked().len(), if replaces { 4 } else { 0 });
         assert_eq!(deleted(&first).is_empty(), replaces, "{first:?}");
     }
+}
+
+#[test]
+fn deletions_that_never_arrived_hold_nothing_up_for_ever() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    // Two leaders after each other wrote down what they were about to delete, in two zones, and did not come to it.
+    for id in ["storage-8", "storage-9"] {
+        let (uid, zone) = (cluster.pod(id).uid.clone(), cluster.pod(id).node.clone().unwrap());
+        let entry = JournalEntry { what: "made again".to_owned(), uid, zone, since: cluster.now };
+        cluster.journal.begin(format!("sample-{id}"), entry);
+    }
+    let done = cluster.rounds(20);
+    assert!(deleted(&done).is_empty(), "they may still arrive: {done:?}");
+    assert!(!deleted(&cluster.rounds(20)).is_empty());
 }

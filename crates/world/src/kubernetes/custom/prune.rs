@@ -21,18 +21,15 @@ fn prune(schema: &Value, value: &mut Value, path: Path<'_>, is_resource: bool, f
                 if is_resource && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
                     return true;
                 }
-                match properties.and_then(|properties| properties.get(name)).or(additional) {
-                    Some(child) => {
-                        let is_embedded = child["x-kubernetes-embedded-resource"] == true;
-                        prune(child, value, path.field(name), is_embedded, found);
-                        true
+                if let Some(child) = properties.and_then(|properties| properties.get(name)).or(additional) {
+                    let is_embedded = child["x-kubernetes-embedded-resource"] == true;
+                    prune(child, value, path.field(name), is_embedded, found);
+                    true
+                } else {
+                    if !preserves {
+                        found.push(path.field(name).into());
                     }
-                    None => {
-                        if !preserves {
-                            found.push(path.field(name).into());
-                        }
-                        preserves
-                    }
+                    preserves
                 }
             });
         }
