@@ -94,6 +94,12 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         Ok(())
     }
 
+    /// Who takes the room that a bucket has, or that all share where there is one counter.
+    pub fn holders(&self, bucket: Bucket) -> Vec<String> {
+        let shared = self.domains.is_some() || matches!(self.limits, Limits::Together(_));
+        if shared { self.in_flight.values().flatten().cloned().collect() } else { self.used(bucket) }
+    }
+
     /// Every bucket of these, as it is shown.
     pub fn shown(&self, all: &[Bucket]) -> Vec<Shown> {
         if let Limits::Together(limit) = self.limits {

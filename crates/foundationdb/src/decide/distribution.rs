@@ -149,7 +149,7 @@ fn find_hosts(draft: &mut Draft<'_>, distribution: Distribution) {
     take_up_again(draft, distribution);
     let patience = draft.seen.desired.automation.ignore_pending_after;
     for class in classes(draft).into_iter().filter(|class| objects::domains_must_be_apart(*class)) {
-        let mut homeless = homeless(draft, class);
+        let mut homeless = homeless(draft, class, distribution);
         homeless.sort();
         let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
         let mut used = in_use(draft, class, distribution).len();
@@ -185,20 +185,17 @@ pub(super) fn finds_no_host(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
         })
 }
 
-/// Domains of a class that have process groups, and none of them on a node; and since when none is.
-fn homeless(draft: &Draft<'_>, class: ProcessClass) -> Vec<(jiff::Timestamp, String)> {
+/// Domains in use of a class that have process groups, and none of them on a node; and since when none is.
+fn homeless(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) -> Vec<(jiff::Timestamp, String)> {
     let mut domains: BTreeMap<&str, Option<jiff::Timestamp>> = BTreeMap::new();
     for (_, group) in draft.live(class) {
         let Some(domain) = group.domain_key() else { continue };
         let since = group.conditions.get(&GroupCondition::PodPending).copied();
         domains.entry(domain).and_modify(|all| *all = all.zip(since).map(|(a, b)| a.max(b))).or_insert(since);
     }
-    let known = |domain: &str| !draft.status.set_aside.contains_key(domain);
-    domains
-        .into_iter()
-        .filter(|(domain, _)| known(domain))
-        .filter_map(|(domain, since)| Some((since?, domain.to_owned())))
-        .collect()
+    let prefix = draft.seen.desired.prefix.as_deref();
+    let in_use = in_use(draft, class, distribution).into_iter().map(|domain| domain_key(prefix, class, domain));
+    in_use.filter_map(|domain| Some(((*domains.get(domain.as_str())?)?, domain))).collect()
 }
 
 fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usize) {
@@ -224,7 +221,10 @@ fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
     for aside in draft.status.set_aside.values_mut() {
         aside.open_nodes = aside.open_nodes.min(open);
     }
-    let again = distribution.required || draft.status.set_aside.values().any(|aside| aside.open_nodes < open);
+    // With fewer domains than there were, those that are aside may be needed.
+    let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
+    let too_few = ProcessClass::ALL.iter().any(|class| in_use(draft, *class, distribution).len() < minimum);
+    let again = distribution.required || too_few || draft.status.set_aside.values().any(|aside| aside.open_nodes < open);
     if again && !draft.status.set_aside.is_empty() {
         let domains: Vec<String> = std::mem::take(&mut draft.status.set_aside).into_keys().collect();
         draft.notice(Severity::Normal, "FaultDomainTakenUp", format!("trying again: {}", domains.join(", ")));

@@ -68,8 +68,14 @@ fn let_go(draft: &mut Draft<'_>, nameless: Vec<ProcessGroupId>) {
     }
 }
 
-fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
+/// Whether the database has been told that nothing may live at these places any more.
+pub(super) fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
     !places.is_empty() && places.iter().all(|place| report.excludes(place))
+}
+
+/// Whether one of a class could be excluded, as far as the number of those that serve is concerned.
+pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: ProcessClass) -> bool {
+    Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| serving > wanted)
 }
 
 /// Storage: each that fits, at once; nothing recovers.

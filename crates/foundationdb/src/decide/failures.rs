@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use quorate_quorum::buckets::{Buckets, Limits};
-use quorate_quorum::{Gate, Hold, Severity};
+use quorate_quorum::buckets::{Buckets, Limits, REPLACEMENTS_IN_FLIGHT};
+use quorate_quorum::{Gate, Hold, Reason, Severity};
 
-use super::{Draft, distribution};
+use super::{Draft, distribution, exclusion};
 use crate::bucket::Bucket;
 use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
@@ -17,7 +17,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut buckets = buckets(draft);
     let failed = failed(draft);
     if !failed.is_empty() && may_replace(draft, &failed) {
-        let around = Around::of(draft);
+        let around = Around::of(draft, failed.iter().map(|(_, id, _)| id.clone()).collect());
         for (_, id, why) in failed {
             replace(draft, &mut buckets, &around, &id, &why);
         }
@@ -115,6 +115,8 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
 
 /// How the whole cluster is, which no replacement changes: counted once, however many failed.
 struct Around {
+    /// All that are to be replaced.
+    failed: BTreeSet<ProcessGroupId>,
     /// What is not whole, if anything.
     missing: Option<String>,
     zones: usize,
@@ -122,13 +124,13 @@ struct Around {
 }
 
 impl Around {
-    fn of(draft: &Draft<'_>) -> Self {
+    fn of(draft: &Draft<'_>, failed: BTreeSet<ProcessGroupId>) -> Self {
         let zones = |tainted: bool| -> BTreeSet<String> {
             let counts = |group: &ProcessGroup| !tainted || group.conditions.contains_key(&GroupCondition::NodeTaintDetected);
             let groups = draft.status.groups.iter().filter(|(_, group)| counts(group));
             groups.filter_map(|(id, group)| draft.physical_zone(id, group)).collect()
         };
-        Self { missing: draft.not_whole(), zones: zones(false).len(), tainted_zones: zones(true).len() }
+        Self { failed, missing: draft.not_whole(), zones: zones(false).len(), tainted_zones: zones(true).len() }
     }
 }
 
@@ -147,7 +149,9 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
         return;
     }
     match buckets.take(Bucket::of(class), &id.0) {
-        Err(hold) if Gate::ReplacementBuckets.stands() => draft.holds.push(*hold),
+        Err(hold) if Gate::ReplacementBuckets.stands() && !is_waited_for(draft, buckets, around, id, hold.reason) => {
+            draft.holds.push(*hold);
+        }
         _ => {
             draft.mark(id);
             if nameless && let Some(group) = draft.status.groups.get_mut(id) {
@@ -156,6 +160,28 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
             draft.notice(Severity::Warning, "ReplacingProcesses", format!("{id} is replaced: {why}"));
         }
     }
+}
+
+/// Whether those that take all the room wait for this very group, and would for ever: it is dead, it was to serve before they go, and
+/// nobody else is still to come. Then it is replaced beyond the limit, for it costs nobody anything: there is no data to move away from
+/// it, and they stand still.
+fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, id: &ProcessGroupId, held: Reason) -> bool {
+    let (class, Some(report)) = (draft.status.groups[id].class, draft.report) else { return false };
+    let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
+    let serves = |id: &ProcessGroupId, group: &ProcessGroup| !draft.members.of(id, group).is_empty();
+    let stands_still = |holder: &String| {
+        let holder = ProcessGroupId(holder.clone());
+        draft.status.groups.get(&holder).is_some_and(|group| {
+            group.class == class && !exclusion::is_excluded(report, &exclusion::places(draft, &holder, group))
+        })
+    };
+    held == REPLACEMENTS_IN_FLIGHT
+        && !draft.members.are_still_joining()
+        && !serves(id, &draft.status.groups[id])
+        && draft.live(class).count() >= wanted
+        && draft.live(class).all(|(id, group)| serves(id, group) || around.failed.contains(id))
+        && !exclusion::has_headroom(draft, report, class)
+        && buckets.holders(Bucket::of(class)).iter().all(stands_still)
 }
 
 /// Many tainted zones at once are maintenance by somebody else, and not many failures.

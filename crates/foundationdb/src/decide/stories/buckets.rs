@@ -65,6 +65,28 @@ fn what_a_user_asked_for_counts_as_in_flight_and_is_not_held_itself() {
 }
 
 #[test]
+fn a_dead_one_whom_all_in_flight_wait_for_is_replaced_beyond_the_limit() {
+    let mut cluster = without(&["storage-8"]);
+    cluster.desired.remove = ["storage-9", "storage-10"].map(str::to_owned).into();
+    cluster.pass(TWO_HOURS);
+    cluster.round(5);
+    // The data of one of them moves for ten hours. Meanwhile nobody waits for the dead one alone.
+    cluster.rounds(100);
+    assert_eq!(cluster.marked(), ["storage-10", "storage-9"]);
+    cluster.database.drains_in = jiff::SignedDuration::ZERO;
+    let goes = |decision: &ClusterDecision| {
+        decision.status.groups.get(&group_id("storage-8")).is_none_or(|group| group.removal.is_some())
+    };
+    let decision = cluster.until(goes);
+    let in_flight: Vec<_> =
+        decision.status.groups.iter().filter(|(_, group)| group.is_in_flight()).map(|(id, _)| &id.0).collect();
+    assert_eq!(in_flight, ["storage-8", "storage-9"], "the one was to be there before the other goes");
+    cluster.rounds(200);
+    assert_eq!(cluster.marked(), [""; 0]);
+    assert_eq!(codes(&cluster.decided()), [""; 0]);
+}
+
+#[test]
 fn what_is_excluded_makes_room_again() {
     let mut cluster = without(&["stateless-5", "stateless-6"]);
     cluster.pass(TWO_HOURS);

@@ -278,6 +278,21 @@ fn no_domain_is_set_aside_that_the_redundancy_mode_needs() {
 }
 
 #[test]
+fn with_fewer_domains_those_that_are_aside_are_taken_up_where_the_mode_needs_them() {
+    let mut cluster = packed(6, 2);
+    no_host_to_spare(&mut cluster);
+    into(&mut cluster, 4);
+    cluster.until(|decision| decision.status.set_aside.keys().filter(|domain| domain.starts_with("storage")).count() == 2);
+    // Those that are aside need not be the last ones.
+    let aside = cluster.kube.recorded.set_aside.clone();
+    let moved = aside.into_iter().map(|(domain, aside)| (domain.replace("-3", "-1"), aside)).collect();
+    cluster.kube.recorded.set_aside = moved;
+    into(&mut cluster, 3);
+    let decision = cluster.decided();
+    assert!(!decision.status.set_aside.keys().any(|domain| domain.starts_with("storage")), "{:?}", decision.status.set_aside);
+}
+
+#[test]
 fn where_it_is_off_nobody_is_packed() {
     let mut cluster = Cluster::usual();
     cluster.nodes = (0..6).map(|node| format!("storage-{node}")).collect();

@@ -113,7 +113,7 @@ impl Invariants {
                 self.status_is_fenced(arrival);
                 if let Some(write) = StatusWrite::of(arrival) {
                     self.memory.take_in_outdated(groups_of(&write.after), stage.now);
-                    self.replacements_are_rationed(&write);
+                    self.replacements_are_rationed(&write, stage);
                     self.exclusion_is_skipped_as_asked(&write);
                     self.domains_are_kept(&write);
                 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 
-use super::Invariants;
 use super::domains::moves_are_due;
 use super::stage::{Group, StatusWrite, groups_of, wanted};
+use super::{Invariants, Stage};
 
 /// Every limit is left as it is when nobody says anything.
 const LIMIT: usize = 1;
@@ -57,7 +57,8 @@ impl Ration {
 impl Invariants {
     /// 20: an automatic replacement begins only while the database is available. 50: and while its bucket has room; 52: where there are no
     /// buckets, while the one counter has. 54: where fault domains are counted, all of them are in one.
-    pub(super) fn replacements_are_rationed(&mut self, StatusWrite { arrival, before, after }: &StatusWrite<'_>) {
+    pub(super) fn replacements_are_rationed(&mut self, write: &StatusWrite<'_>, stage: Stage<'_>) {
+        let StatusWrite { arrival, before, after } = write;
         let ration = Ration::of(before);
         let marked_before = |id: &str| groups_of(before).any(|group| group.id == id && group.is_marked());
         let fresh = groups_of(after).filter(|group| group.is_marked() && !marked_before(group.id));
@@ -75,6 +76,9 @@ impl Invariants {
             let Some(bucket) = group.class().map(|class| ration.bucket(class)) else { continue };
             let begin = automatic.iter().filter(|one| one.class().is_some_and(|class| ration.bucket(class) == bucket)).count();
             let used = in_flight(bucket);
+            if Self::is_waited_for(*group, write, stage) {
+                continue;
+            }
             if ration.per_bucket || !ration.by_fault_domain {
                 let number = if ration.per_bucket { 50 } else { 52 };
                 self.demand(number, used + begin <= LIMIT, || {
@@ -90,6 +94,17 @@ impl Invariants {
             }
         }
         self.buckets_are_shown(&ration, after);
+    }
+
+    /// Whether those in flight wait for a dead one that was to serve before they go: they are of its class and none of them is excluded.
+    fn is_waited_for(group: Group<'_>, StatusWrite { before, .. }: &StatusWrite<'_>, stage: Stage<'_>) -> bool {
+        let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
+        let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
+        let ration = Ration::of(before);
+        let bucket = |group: Group<'_>| group.class().map(|class| ration.bucket(class));
+        let shares = |one: &Group<'_>| one.is_in_flight() && (ration.by_fault_domain || bucket(*one) == bucket(group));
+        // A server that runs and knows only coordinators of long ago is as good as dead.
+        group.has(GroupCondition::MissingProcesses) && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
     }
 
     /// 51: each class has its bucket, and each bucket is shown with who is in it. 53: nobody waits for a bucket that has room.
