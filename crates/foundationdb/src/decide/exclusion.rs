@@ -73,9 +73,13 @@ pub(super) fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
     !places.is_empty() && places.iter().all(|place| report.excludes(place))
 }
 
-/// Whether one of a class could be excluded, as far as the number of those that serve is concerned.
+/// Whether some of a class that are to go could go now, as far as the number of those that serve is concerned: of storage one, of the
+/// transaction system, which goes together, all of them.
 pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: ProcessClass) -> bool {
-    Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| serving > wanted)
+    let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
+    let going = going.flat_map(|(id, group)| draft.members.of(id, group)).filter(|server| server.process.excluded != Some(true));
+    let going = if class == ProcessClass::Storage { 1 } else { going.count() };
+    Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| *serving >= wanted + going)
 }
 
 /// Storage: each that fits, at once; nothing recovers.

@@ -142,6 +142,11 @@ impl Faults {
         self.tell(what);
     }
 
+    /// How often something went wrong.
+    pub(crate) fn count(&self, fault: &str) -> u64 {
+        self.lock().counts.get(fault).copied().unwrap_or(0)
+    }
+
     pub(crate) fn operator_writes(&self) -> u64 {
         self.lock().operator_writes
     }

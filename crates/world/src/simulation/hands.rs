@@ -10,6 +10,9 @@ use super::trouble::{Repair, chosen};
 use crate::database::Server;
 use crate::scenery::{self, NAMESPACE, TAINT};
 
+/// What a disk that fails is called.
+pub(super) const DISK_WORN: &str = "disk worn";
+
 /// Whether somebody tries again what failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Insistence {
@@ -38,7 +41,7 @@ impl World {
             return;
         }
         let Server { group, volume, .. } = chosen(&servers, pick);
-        self.faults.fault("disk worn", format!("the disk of {group} begins to fail"));
+        self.faults.fault(DISK_WORN, format!("the disk of {group} begins to fail"));
         self.databases.with(&scenery::known_as(), |database| database.wear_out(volume));
     }
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::faults::Faults;
+use super::hands::DISK_WORN;
 use super::invariants::{Invariants, Stage, Violation};
 use super::operators::Operators;
 use super::scenario::Scenario;
@@ -25,6 +26,8 @@ use crate::{Cluster, Fdbservers};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
 const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
+/// A worn disk stays worn, and they are replaced one after the other.
+const A_DISK: Duration = Duration::from_secs(240);
 /// Changing fault domains takes several waves, each with its coordinators, its recovery and its data.
 const WAVES: Duration = Duration::from_secs(1500);
 /// For how long nobody may write anything then.
@@ -289,7 +292,8 @@ impl World {
                 if spec.distribution.is_some() { WAVES } else { Duration::ZERO },
             ]
         });
-        PATIENCE + waits.into_iter().max().unwrap_or_default()
+        let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
+        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks
     }
 
     /// What the status still holds, and which process groups are not as they should be.

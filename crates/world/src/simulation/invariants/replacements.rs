@@ -104,7 +104,8 @@ impl Invariants {
         let bucket = |group: Group<'_>| group.class().map(|class| ration.bucket(class));
         let shares = |one: &Group<'_>| one.is_in_flight() && (ration.by_fault_domain || bucket(*one) == bucket(group));
         // A server that runs and knows only coordinators of long ago is as good as dead.
-        group.has(GroupCondition::MissingProcesses) && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
+        group.has(GroupCondition::MissingProcesses)
+            && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
     }
 
     /// 51: each class has its bucket, and each bucket is shown with who is in it. 53: nobody waits for a bucket that has room.
