@@ -57,7 +57,7 @@ impl Leadership {
     /// The epoch, while we lead.
     pub fn epoch(&self) -> Option<Epoch> {
         // A keeper that is gone keeps no lease.
-        if self.epoch.has_changed().is_err() { None } else { *self.epoch.borrow() }
+        if self.is_over() { None } else { *self.epoch.borrow() }
     }
 
     /// Whether a step that was decided under this epoch may still be carried out.
@@ -65,12 +65,15 @@ impl Leadership {
         self.epoch() == Some(epoch)
     }
 
-    /// Waits for a change.
+    /// Whether nobody keeps the lease any more. It may have been taken and lost between two looks: then nobody ever saw us lead, and
+    /// waiting to would be for ever.
+    pub(crate) fn is_over(&self) -> bool {
+        self.epoch.has_changed().is_err()
+    }
+
+    /// Waits for a change, or for the end of it.
     pub(crate) async fn changed(&mut self) {
-        // The keeper lives as long as the operator; if it is gone there is nothing to wait for.
-        if self.epoch.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        self.epoch.changed().await.ok();
     }
 
     /// A status was seen with a larger epoch than ours, though we hold the lease: somebody deleted and made it anew. The next renewal

@@ -229,7 +229,7 @@ impl Loop {
         let mut led = false;
         loop {
             let leads = self.leadership.epoch().is_some();
-            if led && !leads {
+            if (led && !leads) || self.leadership.is_over() {
                 warn!("no longer leading; ending");
                 break;
             }
