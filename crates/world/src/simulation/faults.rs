@@ -51,8 +51,8 @@ pub(crate) struct News {
     pub(crate) crashes: Vec<String>,
     /// Watches whose events are held back, until when.
     pub(crate) lagging: Vec<(u64, Instant)>,
-    /// Watches that missed an event, and when they end.
-    pub(crate) missed: Vec<(u64, Instant)>,
+    /// Whose watches of what missed an event, and when they end.
+    pub(crate) missed: Vec<(String, String, Instant)>,
     /// What operators sent, and what it led to, in order.
     pub(crate) effects: Vec<Effect>,
 }
@@ -368,7 +368,8 @@ impl Interceptor for Faults {
                 ("watch lag", Delivery::Hold)
             }
             EventFault::Missed(seconds) => {
-                state.news.missed.push((watch.id, Instant::now() + Duration::from_secs(seconds)));
+                let ends = Instant::now() + Duration::from_secs(seconds);
+                state.news.missed.push((watch.client.clone(), watch.resource.clone(), ends));
                 (if event == "DELETED" { "missed delete" } else { "missed event" }, Delivery::Drop)
             }
         };

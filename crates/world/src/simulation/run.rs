@@ -227,8 +227,8 @@ impl World {
         for (watch, at) in news.lagging {
             self.repair_at(at, Repair::Release(watch));
         }
-        for (watch, at) in news.missed {
-            self.repair_at(at, Repair::EndWatch(watch));
+        for (client, resource, at) in news.missed {
+            self.repair_at(at, Repair::EndWatches { client, resource });
         }
         if !news.effects.is_empty() {
             self.on_stage(|invariants, stage| {

@@ -21,8 +21,11 @@ use crate::scenery::{CLASS, NAMESPACE, NODES};
 pub(super) enum Repair {
     /// Whatever is held back from a watch is let through.
     Release(u64),
-    /// A watch that missed something ends.
-    EndWatch(u64),
+    /// A watch that missed something ends, or whichever came after it.
+    EndWatches {
+        client: String,
+        resource: String,
+    },
     /// The finalizer is taken off a pod.
     Unstick(String),
     /// Somebody else's pod goes.
@@ -137,10 +140,14 @@ impl World {
     pub(super) fn put_right(&mut self, repair: Repair) {
         match repair {
             Repair::Release(watch) => drop(self.cluster.kubernetes.release(watch, usize::MAX)),
-            Repair::EndWatch(id) => {
-                // It can't go on where it was, or what it missed would be missed for good; no API server does that.
-                self.cluster.kubernetes.compact(self.cluster.kubernetes.revision());
-                self.cluster.kubernetes.end_watches(|watch| watch.id == id);
+            Repair::EndWatches { client, resource } => {
+                // It can't go on where it was, or what it missed would be missed for good; no API server does that. A write makes sure that
+                // nobody's last event was the newest.
+                let kubernetes = &self.cluster.kubernetes;
+                let note = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "note-", "namespace": NAMESPACE}});
+                kubernetes.create_value(note).ok();
+                kubernetes.compact(kubernetes.revision());
+                kubernetes.end_watches(|watch| watch.client == client && watch.resource == resource);
             }
             Repair::Unstick(name) => {
                 if let Ok(mut pod) = self.cluster.kubernetes.get::<Pod>(NAMESPACE, &name) {

@@ -97,12 +97,14 @@ impl Invariants {
     }
 
     /// Whether those in flight wait for a dead one that was to serve before they go: they are of its class and none of them is excluded.
-    fn is_waited_for(group: Group<'_>, StatusWrite { before, .. }: &StatusWrite<'_>, stage: Stage<'_>) -> bool {
+    fn is_waited_for(group: Group<'_>, StatusWrite { before, after, .. }: &StatusWrite<'_>, stage: Stage<'_>) -> bool {
         let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
         let ration = Ration::of(before);
         let bucket = |group: Group<'_>| group.class().map(|class| ration.bucket(class));
-        let shares = |one: &Group<'_>| one.is_in_flight() && (ration.by_fault_domain || bucket(*one) == bucket(group));
+        let still = |one: &Group<'_>| groups_of(after).any(|now| now.id == one.id && now.is_in_flight());
+        let shares =
+            |one: &Group<'_>| one.is_in_flight() && still(one) && (ration.by_fault_domain || bucket(*one) == bucket(group));
         // A server that runs and knows only coordinators of long ago is as good as dead.
         group.has(GroupCondition::MissingProcesses)
             && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
