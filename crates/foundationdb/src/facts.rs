@@ -25,6 +25,8 @@ pub struct KubeFacts {
     pub nodes: BTreeMap<String, NodeFacts>,
     /// How many nodes there are in all that take any pod.
     pub open_nodes: usize,
+    /// Pods and claims that were made and that no watch has shown yet, by name: they are there, as far as anybody knows.
+    pub unseen: BTreeSet<String>,
     /// What failed in the last round, as the sentences of its errors.
     pub failures: Vec<String>,
     /// What the object's status recorded.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use kube::Client;
 use quorate_fdb_client::{FoundationDb, TlsIdentity};
+use quorate_foundationdb::KubeFacts;
 use quorate_foundationdb::decide::ClusterDecision;
 use quorate_quorum::Epoch;
 use serde::Serialize;
@@ -23,7 +24,7 @@ use crate::index::{Index, Kind};
 use crate::lease::{LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
-use crate::round::{Ended as RoundEnded, Expected, Hands, Outcome, Remembered};
+use crate::round::{Ended as RoundEnded, Expected, Hands, Outcome, Remembered, Unseen};
 use crate::watches::Watches;
 use crate::{Clock, ClusterKey, Leadership};
 
@@ -178,6 +179,7 @@ struct Memory {
     remembered: Remembered,
     expected: Expected,
     expected_until: Instant,
+    unseen: Unseen,
     backoff: Backoff,
     held_for: Vec<&'static str>,
 }
@@ -188,6 +190,7 @@ impl Memory {
             remembered: Remembered::default(),
             expected: Expected::default(),
             expected_until: now,
+            unseen: Unseen::default(),
             backoff: Backoff::default(),
             held_for: vec![],
         }
@@ -284,7 +287,7 @@ impl Loop {
             self.queue.end(&key);
             return;
         }
-        let facts = self.index.facts(known, &object);
+        let facts = KubeFacts { unseen: memory.unseen.names(known, now), ..self.index.facts(known, &object) };
         let (hands, remembered) = (self.hands.clone(), memory.remembered.clone());
         self.rounds.spawn(async move {
             // A panic is a defect of ours; it costs one round of one cluster.
@@ -309,6 +312,7 @@ impl Loop {
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let Outcome { remembered, decision, expected, ended } = outcome;
         memory.remembered = remembered;
+        memory.unseen.note(&expected, now);
         memory.expected = expected;
         memory.expected_until = now + CATCH_UP;
         match &ended {

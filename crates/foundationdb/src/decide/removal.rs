@@ -131,8 +131,11 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
 fn nothing_is_left(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let name = objects::pod_name(&draft.seen.desired, draft.status.groups[id].class, id);
     let kube = &draft.seen.kube;
+    let claim = objects::claim_name(&name);
     !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
-        && !kube.claims.contains_key(&objects::claim_name(&name))
+        && !kube.claims.contains_key(&claim)
+        && !kube.unseen.contains(&name)
+        && !kube.unseen.contains(&claim)
         && kube.services.get(&name).is_none_or(|service| service.group.as_ref() != Some(id))
 }
 
@@ -279,19 +282,23 @@ fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
     if !group.exclusion_skipped || !holds_copies(group.class) || group.addresses.is_empty() {
         return None;
     }
-    if !draft.members.of(id, group).is_empty() {
-        return Some("the database still lists its process".to_owned());
-    }
     vanished_too_shortly(draft, id, group)
 }
 
-/// Places of groups that are gone may be used again; then nothing remembers the group.
+/// Places of groups that are gone may be used again, once nobody is seen there; then nothing remembers the group.
 fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     let Some(report) = draft.report.filter(|report| report.configuration.is_some()) else { return };
     let mut places = Vec::new();
+    // Nobody ever has the name of a group again, but its addresses are given to others.
     let mut lived_at = false;
     for id in gone {
         let group = &draft.status.groups[&id];
+        if let Some(server) = draft.members.of(&id, group).first() {
+            let sentence = format!("the pod of {id} is gone, and the database still sees a process of it at {}", server.address);
+            let released_by = "the process ending; one on a node that is cut off may go on until that is turned off";
+            draft.holds.push(Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, released_by));
+            continue;
+        }
         if let Some(because) = leaves_a_gap(draft, &id, group) {
             let sentence = format!("{id} went without exclusion and is remembered for what it held: {because}");
             draft.holds.push(Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, "all data having all its copies again"));
@@ -302,7 +309,7 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
         if excluded.is_empty() {
             draft.status.groups.remove(&id);
         } else {
-            lived_at |= may_be_lived_at(draft, &id, &excluded);
+            lived_at |= excluded.iter().any(|place| *place != id.locality());
             places.extend(excluded);
         }
     }
@@ -313,12 +320,6 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
     draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
     let why = "the process groups there are gone";
     draft.steps.push(Step::adds(Adds::Include(places), guard, why));
-}
-
-/// Whether somebody may be at a place of a group that is gone. Nobody ever has its name again, but its addresses are given to others, and
-/// a process may go on where nobody sees its pod.
-fn may_be_lived_at(draft: &Draft<'_>, id: &ProcessGroupId, places: &[String]) -> bool {
-    places.iter().any(|place| *place != id.locality()) || !draft.members.of(id, &draft.status.groups[id]).is_empty()
 }
 
 /// Who may be used again may be needed at once, and that costs a recovery, as an exclusion does.

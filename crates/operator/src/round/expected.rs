@@ -1,6 +1,9 @@
 //! What was done and is not seen yet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::index::{Kind, Known};
 
@@ -22,6 +25,27 @@ impl Expected {
         (self.object_was.is_none() || self.object_was.as_ref() != state)
             && self.appears.iter().all(|(kind, name)| known.state(*kind, name).is_some())
             && self.leaves.iter().all(|((kind, name), was)| known.state(*kind, name) != Some(was.as_str()))
+    }
+}
+
+/// Watches may be this late; what has not appeared by then was taken away by somebody else before anybody saw it.
+const SEEN_AFTER: Duration = Duration::from_mins(2);
+
+/// Pods and claims that were made and have not appeared, over more than one round: whoever is thought to be gone may be one of them.
+#[derive(Debug, Default)]
+pub(crate) struct Unseen(BTreeMap<(Kind, String), Instant>);
+
+impl Unseen {
+    /// Takes in what a round made.
+    pub(crate) fn note(&mut self, expected: &Expected, now: Instant) {
+        let made = expected.appears.iter().filter(|(kind, _)| matches!(kind, Kind::Pods | Kind::Claims));
+        self.0.extend(made.map(|made| (made.clone(), now)));
+    }
+
+    /// Forgets what the watches have shown by now, and names the rest.
+    pub(crate) fn names(&mut self, known: &Known, now: Instant) -> BTreeSet<String> {
+        self.0.retain(|(kind, name), since| known.state(*kind, name).is_none() && now < *since + SEEN_AFTER);
+        self.0.keys().map(|(_, name)| name.clone()).collect()
     }
 }
 
@@ -52,5 +76,16 @@ mod tests {
         assert!(!changed.is_seen(&known("1")));
         assert!(changed.is_seen(&known("2")));
         assert!(changed.is_seen(&Known::default()), "it is gone");
+    }
+
+    #[test]
+    fn what_was_made_is_there_until_it_was_seen_or_never_will_be() {
+        let now = Instant::now();
+        let claim = (Kind::Claims, "sample-log-1-data".to_owned());
+        let mut unseen = Unseen::default();
+        unseen.note(&Expected { appears: BTreeSet::from([claim.clone()]), ..Expected::default() }, now);
+        unseen.note(&Expected::default(), now);
+        assert_eq!(unseen.names(&Known::default(), now), BTreeSet::from([claim.1]));
+        assert!(unseen.names(&Known::default(), now + SEEN_AFTER).is_empty());
     }
 }

@@ -22,7 +22,7 @@ use crate::index::Kind;
 use crate::metrics::Metrics;
 use crate::{Clock, ClusterKey, Leadership};
 use effects::{Done, Stopped};
-pub(crate) use expected::Expected;
+pub(crate) use expected::{Expected, Unseen};
 
 /// Everything a round needs besides the cluster.
 #[derive(Clone)]

@@ -154,7 +154,7 @@ fn somebody_elses_pod_in_its_place_does_not_make_a_removed_group_come_back() {
     let mut cluster = Cluster::usual();
     cluster.desired.remove.insert("storage-8".to_owned());
     let mut others = cluster.pod("storage-8").clone();
-    others.owner = None;
+    (others.owner, others.phase, others.ready) = (None, crate::PodPhase::Failed, false);
     let include = "include locality_instance_id:storage-8".to_owned();
     cluster.until(|decision| told(decision).contains(&include));
     cluster.kube.pods.insert("sample-storage-8".to_owned(), others);
@@ -177,4 +177,39 @@ fn an_empty_coordinator_that_lost_its_pod_gets_it_back_for_the_others_need_it() 
     assert!(cluster.database.coordinators.contains(&address));
     cluster.kube.pods.remove("sample-log-1");
     assert!(told(&cluster.decided()).contains(&"create pod sample-log-1".to_owned()));
+}
+
+#[test]
+fn a_place_is_not_free_while_the_database_sees_a_process_of_the_group_there() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.spoil(|report| {
+        let named = |process: &crate::ProcessReport| process.group == Some(group_id("storage-8"));
+        if !report.processes.values().any(named) {
+            let like = report.processes.values().next().cloned();
+            let stays = like.map(|like| crate::ProcessReport {
+                group: Some(group_id("storage-8")),
+                excluded: Some(true),
+                roles: std::collections::BTreeSet::new(),
+                ..like
+            });
+            report.processes.extend(stays.map(|process| ("10.9.9.9:4501".to_owned(), process)));
+        }
+    });
+    let done = cluster.rounds(60);
+    assert!(done.contains(&"delete claim sample-storage-8-data".to_owned()), "{done:?}");
+    assert!(!done.iter().any(|step| step.starts_with("include")), "its node is cut off, and it goes on: {done:?}");
+    cluster.unspoil();
+    assert!(cluster.rounds(3).contains(&"include locality_instance_id:storage-8".to_owned()));
+}
+
+#[test]
+fn whose_pod_was_made_and_not_seen_yet_is_not_gone() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.kube.unseen.insert("sample-storage-8".to_owned());
+    let done = cluster.rounds(60);
+    assert!(!done.iter().any(|step| step.starts_with("include")), "{done:?}");
+    cluster.kube.unseen.clear();
+    assert!(cluster.rounds(3).contains(&"include locality_instance_id:storage-8".to_owned()));
 }
