@@ -106,14 +106,27 @@ impl Database {
         self.looks_whole() && remembered
     }
 
-    /// Whether nothing is missing that anybody could see: a coordinator whose disk was lost answers like any other, and learns what it
-    /// forgot at the next recovery.
+    /// Whether nothing is missing that anybody could see.
     pub fn looks_whole(&self) -> bool {
-        let copies = self.copies().is_some_and(|copies| copies.kept >= copies.wanted);
-        let logs = self.logs.len() == 1
-            && self.logs.iter().all(|generation| generation.servers.iter().all(|server| generation.kept(server, &self.volumes)));
+        self.what_is_missing().is_none()
+    }
+
+    /// What is missing that anybody could see: a coordinator whose disk was lost answers like any other, and learns what it forgot at the
+    /// next recovery.
+    pub fn what_is_missing(&self) -> Option<String> {
+        if !self.available() {
+            return Some("it is not available".to_owned());
+        }
+        let Some(copies) = self.copies().filter(|copies| copies.kept >= copies.wanted) else {
+            return Some("some data has too few copies".to_owned());
+        };
+        let kept =
+            |generation: &super::logs::Generation| generation.servers.iter().all(|server| generation.kept(server, &self.volumes));
+        if self.logs.len() != 1 || !self.logs.iter().all(kept) {
+            return Some(format!("{} generations of the log are needed, with {} copies of data", self.logs.len(), copies.kept));
+        }
         let quorum = self.quorum();
-        self.available() && copies && logs && quorum.answering == quorum.all
+        (quorum.answering != quorum.all).then(|| format!("{} of {} coordinators answer", quorum.answering, quorum.all))
     }
 
     /// How many coordinators there are, and how many run.

@@ -28,6 +28,7 @@ impl Invariants {
         let Some(database) = stage.database else { return };
         let excluded = database.excluded();
         self.demand(25, excluded.is_empty(), || format!("{excluded:?} are still excluded"));
-        self.demand(59, database.looks_whole(), || "the database is not whole".to_owned());
+        let missing = database.what_is_missing();
+        self.demand(59, missing.is_none(), || format!("the database is not whole: {}", missing.unwrap_or_default()));
     }
 }
