@@ -13,9 +13,8 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
         Gate::RecordedFirst => Some("api"),
         Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
         Gate::Skip => Some("users"),
-        Gate::ReplacesOnlyWhenAvailable | Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => {
-            Some("replacements")
-        }
+        Gate::ReplacesOnlyWhenAvailable => Some("nodes"),
+        Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => Some("replacements"),
         Gate::CoordinatorsFirst | Gate::RecoverySpacing => Some("coordinators"),
         Gate::WholeBeforeDisruption | Gate::ConfigurationEverywhere => Some("restarts"),
         _ => None,

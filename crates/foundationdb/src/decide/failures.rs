@@ -11,7 +11,7 @@ use quorate_quorum::{Gate, Hold, Reason, Severity};
 
 use super::{Draft, distribution, exclusion};
 use crate::bucket::Bucket;
-use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
+use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut buckets = buckets(draft);
@@ -162,9 +162,9 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
     }
 }
 
-/// Whether those that take all the room wait for this very group, and would for ever: it is dead, it was to serve before they go, and
-/// nobody else is still to come. Then it is replaced beyond the limit, for it costs nobody anything: there is no data to move away from
-/// it, and they stand still.
+/// Whether those that take all the room wait for this very group, and would for ever: it is dead though its pod is ready, it was to serve
+/// before they go, and nobody else is still to come. Then it is replaced beyond the limit, for it costs nobody anything: there is no data
+/// to move away from it, and they stand still. One without a pod or a node would only be followed by another.
 fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, id: &ProcessGroupId, held: Reason) -> bool {
     let (class, Some(report)) = (draft.status.groups[id].class, draft.report) else { return false };
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
@@ -178,6 +178,7 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
     held == REPLACEMENTS_IN_FLIGHT
         && !draft.members.are_still_joining()
         && !serves(id, &draft.status.groups[id])
+        && draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, class, id)).is_some_and(|pod| pod.ready)
         && draft.live(class).count() >= wanted
         && draft.live(class).all(|(id, group)| serves(id, group) || around.failed.contains(id))
         && !exclusion::has_headroom(draft, report, class)
