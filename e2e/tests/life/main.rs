@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod changes;
+mod domains;
 mod losses;
 mod sizes;
 
@@ -26,6 +27,8 @@ const STORIES: &[Story] = stories_on![
     changes::a_knob_is_set_by_a_restart,
     changes::a_new_pod_template_reaches_the_pods_zone_by_zone,
     changes::a_process_group_is_replaced_on_request,
+    domains::a_domain_is_on_one_host_or_on_several,
+    domains::a_domain_without_a_host_is_waited_for_or_set_aside,
     losses::a_deleted_pod_comes_back_with_its_volume,
     losses::what_was_on_a_lost_node_is_replaced,
     losses::a_lost_coordinator_is_changed,
@@ -52,10 +55,15 @@ async fn born<'a>(ground: &'a Ground, name: &str, spec: &Value) -> Stage<'a> {
 
 async fn born_on<'a>(ground: &'a Ground, nodes: usize, name: &str, spec: &Value) -> Stage<'a> {
     let stage = ground.stage(name, nodes).await.unwrap();
+    bear(&stage, spec).await;
+    stage
+}
+
+/// Makes the cluster, waits until it is up and puts something in it.
+async fn bear(stage: &Stage<'_>, spec: &Value) {
     stage.create(spec).await;
     stage.settled().await;
     stage.database().await.write("kept", "from the beginning").await;
-    stage
 }
 
 /// What was written at the beginning is there.
