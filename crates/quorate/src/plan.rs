@@ -245,11 +245,11 @@ mod tests {
         assert_eq!(
             told("default/sample", &changed, &assumed),
             "default/sample
-  automatic replacements: all 0/1
+  automatic replacements: all 1/1 (storage-12)
 
         5 s  1 of 6 process groups of class storage go to fill its fault domains evenly: storage-12 (from storage-2)
         5 s  adding 1 process groups: storage-13 (in storage-3)
-       10 s  excluding storage-12
+       15 s  excluding storage-12
      10 min  removing storage-12
      10 min  locality_instance_id:storage-12 may be used again
 
