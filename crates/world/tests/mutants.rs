@@ -16,7 +16,7 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
         Gate::ReplacesOnlyWhenAvailable => Some("nodes"),
         Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => Some("replacements"),
         Gate::CoordinatorsFirst | Gate::RecoverySpacing => Some("coordinators"),
-        Gate::WholeBeforeDisruption | Gate::ConfigurationEverywhere => Some("restarts"),
+        Gate::ConfigurationEverywhere => Some("restarts"),
         _ => None,
     }
 }
