@@ -74,10 +74,8 @@ impl Ground {
         case.install_crds()?;
         let lease = LeaseSettings::new(&case.namespace, "quorate", "one");
         let settings = Settings { namespace: None, rounds_at_once: 16, lease };
-        let operator =
-            Operator::new(client, Arc::new(SystemClock), Arc::clone(&databases), settings).with_identity(identity.clone());
         let mut tasks = JoinSet::new();
-        tasks.spawn(operator.run(CancellationToken::new()));
+        tasks.spawn(operate(client, Arc::clone(&databases), identity.clone(), settings));
         Ok(Self { control_plane, kubelets, databases, identity, _operator: tasks })
     }
 
@@ -92,6 +90,14 @@ impl Ground {
             stage.add_node(number).await?;
         }
         Ok(stage)
+    }
+}
+
+/// Runs an operator, and starts another when it has lost its lease, as a Deployment does: on a busy machine it may renew it too late.
+async fn operate(client: Client, databases: Arc<dyn FoundationDb>, identity: Option<TlsIdentity>, settings: Settings) {
+    loop {
+        let operator = Operator::new(client.clone(), Arc::new(SystemClock), Arc::clone(&databases), settings.clone());
+        operator.with_identity(identity.clone()).run(CancellationToken::new()).await;
     }
 }
 
