@@ -10,7 +10,7 @@ use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
 use quorate_operator::{checked_wish, recorded_status};
 use serde_json::{Value, json};
 
-use super::{bear, born_on, nothing_is_lost, uids};
+use super::{bear, born, born_on, nothing_is_lost, uids};
 
 const KEY: &str = "foundationdb.org/distribution-key";
 
@@ -60,6 +60,10 @@ async fn storage(stage: &Stage<'_>) -> BTreeMap<String, usize> {
     held
 }
 
+fn held<const N: usize>(held: [(&str, usize); N]) -> BTreeMap<String, usize> {
+    held.map(|(domain, count)| (domain.to_owned(), count)).into()
+}
+
 /// What `quorate what-if` says of a change.
 async fn foretold(stage: &Stage<'_>, nodes: usize, change: &Value) -> Forecast {
     let now: FoundationDBCluster = serde_json::from_value(stage.cluster().await).unwrap();
@@ -97,6 +101,40 @@ async fn moves_as_foretold(stage: &Stage<'_>, nodes: usize, change: &Value) -> F
     let gone: BTreeSet<String> = before.keys().filter(|id| !after.contains_key(*id)).cloned().collect();
     assert_eq!(gone, goes);
     foretold
+}
+
+/// A forecast knows how many are in each zone in the end.
+fn zones(foretold: &Forecast) -> BTreeMap<String, usize> {
+    foretold.after.values().flatten().map(|(zone, ids)| (zone.clone(), ids.len())).collect()
+}
+
+pub async fn fault_domains_are_turned_on_and_off_as_foretold(ground: Arc<Ground>) {
+    // Of four hosts three have pods of each class; so who comes waits for a host until somebody goes who can.
+    let soon = json!({"automationOptions": {"ignorePendingPodsDuration": 3_000_000_000_i64}});
+    let stage = born(&ground, "domains", &soon).await;
+    let foretold = moves_as_foretold(&stage, 4, &domains(2)).await;
+    assert_eq!(foretold.goes.len(), 8, "nobody is in a domain without having been made for it");
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, zone) in groups(&stage).await.into_values() {
+        *seen.entry(zone).or_default() += 1;
+    }
+    assert_eq!(seen, zones(&foretold));
+    assert_eq!(storage(&stage).await, held([("storage-0", 2), ("storage-1", 1)]));
+    let processes = stage.database().await.processes().await;
+    for (group, process) in &processes {
+        let pod = stage.get("pod", &format!("sample-{group}")).await.unwrap();
+        let (zone, host) = (pod["metadata"]["labels"][KEY].as_str().unwrap(), pod["spec"]["nodeName"].as_str().unwrap());
+        let said = format!("--locality_zoneid={zone} --locality_physical_zone={host}");
+        assert!(process.command_line.contains(&said), "{group}: {}", process.command_line);
+    }
+    let foretold = moves_as_foretold(&stage, 4, &json!({"distribution": {"enabled": false}})).await;
+    assert_eq!(foretold.goes.len(), 8);
+    for pod in stage.list("pod").await {
+        assert!(pod["metadata"]["labels"][KEY].is_null(), "{pod:#}");
+    }
+    let hosts: BTreeSet<String> = (1..=4).map(|number| stage.node(number)).collect();
+    assert!(groups(&stage).await.values().all(|(_, zone)| hosts.contains(zone)), "zones are hosts again");
+    nothing_is_lost(&stage).await;
 }
 
 pub async fn a_domain_is_on_one_host_or_on_several(ground: Arc<Ground>) {

@@ -27,6 +27,7 @@ const STORIES: &[Story] = stories_on![
     changes::a_knob_is_set_by_a_restart,
     changes::a_new_pod_template_reaches_the_pods_zone_by_zone,
     changes::a_process_group_is_replaced_on_request,
+    domains::fault_domains_are_turned_on_and_off_as_foretold,
     domains::a_domain_is_on_one_host_or_on_several,
     domains::a_domain_without_a_host_is_waited_for_or_set_aside,
     losses::a_deleted_pod_comes_back_with_its_volume,

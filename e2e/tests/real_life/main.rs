@@ -8,6 +8,7 @@
 
 #[path = "../../../crates/fdb-client/tests/real/certificates.rs"]
 mod certificates;
+mod domains;
 mod names;
 mod real;
 #[path = "../../../crates/fdb-client/tests/stories/real_child.rs"]
@@ -32,8 +33,12 @@ const CHILD: &str = "QUORATE_REAL_CHILD";
 /// What a restart of all servers at once may cost: two recoveries were seen, and a third where one was given up and begun again.
 const RECOVERIES_OF_A_RESTART: u64 = 3;
 
-const STORIES: &[Story] =
-    stories_on![a_real_database_lives_through_everything, a_real_database_is_known_by_its_names, a_real_database_speaks_tls,];
+const STORIES: &[Story] = stories_on![
+    a_real_database_lives_through_everything,
+    domains::a_real_database_is_packed_into_three_then_four_then_two_domains,
+    a_real_database_is_known_by_its_names,
+    a_real_database_speaks_tls,
+];
 
 fn main() -> ExitCode {
     if std::env::var_os(CHILD).is_some() {

@@ -26,7 +26,11 @@ pub struct Real<'a> {
 
 impl<'a> Real<'a> {
     pub async fn begin(ground: &'a Ground, name: &str) -> Self {
-        let stage = ground.stage(name, 4).await.unwrap();
+        Self::begin_on(ground, name, 4).await
+    }
+
+    pub async fn begin_on(ground: &'a Ground, name: &str, nodes: usize) -> Self {
+        let stage = ground.stage(name, nodes).await.unwrap();
         let executable = programs().unwrap().join("fdbserver");
         let settings = RealPodsSettings { namespace: stage.case.namespace.clone(), executable, files_after: FILES_AFTER };
         let pods = RealPods::start(stage.case.client.clone(), settings).unwrap();
