@@ -47,9 +47,15 @@ pub fn lost<'a>(
     let is_lost = |group: &ProcessGroup| {
         let Some(since) = group.conditions.get(&GroupCondition::MissingProcesses) else { return false };
         let held = group.exclusion.is_none() && holds_copies(group.class) && !group.addresses.is_empty();
-        held && !(healed && now.duration_since(*since) >= DATABASE_KNOWS_AFTER)
+        held && !(healed && database_knows(report, *since, now))
     };
     groups.into_iter().filter(|(_, group)| is_lost(group)).map(|(id, _)| id).collect()
+}
+
+/// Whether the database has had the time to learn what vanished at a moment. After a recovery it begins to count anew.
+pub fn database_knows(report: &DatabaseReport, since: Timestamp, now: Timestamp) -> bool {
+    let calm = report.seconds_since_recovery().is_some_and(|seconds| seconds >= DATABASE_KNOWS_AFTER.as_secs_f64());
+    calm && now.duration_since(since) >= DATABASE_KNOWS_AFTER
 }
 
 /// Whether processes of a class hold copies of data or logs.

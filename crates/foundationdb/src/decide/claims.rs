@@ -1,10 +1,14 @@
 //! Volume claims: one for each process group whose class keeps state. They grow in place where their storage class lets them, and have an
 //! owner only if they are to go with the object.
 
-use quorate_quorum::{Guard, Hold, Step};
+use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
 use super::{Adds, Draft};
+use crate::tolerance::holds_copies;
 use crate::{ClaimFacts, ProcessGroupId, objects, quantity, reasons};
+
+/// What a volume in place of a lost one is written down as, until the database knows what was lost with that.
+pub(super) const JOURNAL: &str = "volume in place of a lost one";
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
@@ -22,8 +26,13 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
-    let class = draft.status.groups[id].class;
-    let claim = Box::new(objects::claim(&draft.seen.desired, class, id));
+    let group = &draft.status.groups[id];
+    let claim = Box::new(objects::claim(&draft.seen.desired, group.class, id));
+    // Its process comes back as if nothing had happened, and for a while nobody misses the copies it had.
+    if holds_copies(group.class) && !group.addresses.is_empty() {
+        let entry = JournalEntry { what: JOURNAL.to_owned(), uid: String::new(), zone: draft.zone_of(id), since: draft.seen.now };
+        draft.status.journal.begin(claim.metadata.name.clone().unwrap_or_default(), entry);
+    }
     draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(draft.seen.epoch), format!("{id} has no volume claim")));
 }
 

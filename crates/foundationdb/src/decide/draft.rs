@@ -7,7 +7,7 @@ use quorate_quorum::budget::{Budget, Calm};
 use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
-use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce};
+use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims};
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
@@ -45,14 +45,17 @@ impl<'a> Draft<'a> {
     pub(super) fn begin(seen: &'a ClusterSnapshot) -> Self {
         let recorded = &seen.kube.recorded;
         let pods: BTreeMap<&str, &PodFacts> = seen.kube.pods.values().map(|pod| (pod.uid.as_str(), pod)).collect();
+        let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
         let under_way = |entry: &JournalEntry| {
+            if entry.what == claims::JOURNAL {
+                return !report.is_some_and(|report| tolerance::database_knows(report, entry.since, seen.now));
+            }
             let lasted = seen.now.duration_since(entry.since);
             let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;
             let ends = |pod: &&PodFacts| pod.deleted_since.is_some() || lasted < DELETION_IS_SEEN_AFTER;
             restart || pods.get(entry.uid.as_str()).is_some_and(ends)
         };
         let journal = seen.journal.without_what_ended(under_way);
-        let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
         let status = ClusterStatus {
             observed_generation: seen.desired.generation,
             reconciled: recorded.reconciled,

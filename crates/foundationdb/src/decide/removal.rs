@@ -8,7 +8,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
 use crate::report::{UNKNOWN_LOG, host};
-use crate::tolerance::{DATABASE_KNOWS_AFTER, holds_copies, is_replicated};
+use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -118,11 +118,9 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
         return None;
     }
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
-    if now.duration_since(since) < DATABASE_KNOWS_AFTER {
-        return Some(format!(
-            "it vanished at {since}, and the database knows what that means only {} s later",
-            DATABASE_KNOWS_AFTER.as_secs()
-        ));
+    if !database_knows(report, since, now) {
+        let seconds = DATABASE_KNOWS_AFTER.as_secs();
+        return Some(format!("it vanished at {since}, and the database knows what that means only after {seconds} s without recovery"));
     }
     (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
 }

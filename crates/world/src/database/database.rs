@@ -234,6 +234,10 @@ impl Database {
 
     /// Lets time pass, event by event.
     pub fn advance(&mut self, to: Timestamp) {
+        // What was due by now has happened.
+        if to == self.now {
+            return;
+        }
         while let Some(event) = self.next_event().filter(|event| *event <= to) {
             self.now = self.now.max(event);
             self.happen();

@@ -253,3 +253,21 @@ fn deletions_that_never_arrived_hold_nothing_up_for_ever() {
     assert!(deleted(&done).is_empty(), "they may still arrive: {done:?}");
     assert!(!deleted(&cluster.rounds(20)).is_empty());
 }
+
+#[test]
+fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows() {
+    let mut cluster = another_image();
+    cluster.desired.automation.deletion = AtOnce::Nothing;
+    let zone = cluster.pod("storage-8").node.clone();
+    let elsewhere: BTreeSet<String> =
+        cluster.kube.pods.iter().filter(|(_, pod)| pod.node != zone).map(|(name, _)| name.clone()).collect();
+    cluster.kube.claims.remove("sample-storage-8-data");
+    let done = told(&cluster.round(1));
+    assert!(done.iter().any(|step| step.starts_with("create claim sample-storage-8")), "{done:?}");
+    // Its process serves as if nothing had happened, and everything looks whole.
+    cluster.desired.automation.deletion = AtOnce::Zone;
+    let done = cluster.rounds(17);
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+    let done = cluster.rounds(20);
+    assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
