@@ -14,6 +14,7 @@ mod run;
 mod simulate;
 mod status;
 mod tour;
+mod workers;
 
 use std::process::ExitCode;
 

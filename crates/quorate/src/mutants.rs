@@ -21,22 +21,27 @@ pub(crate) fn run(simulate: &Simulate) -> Result<ExitCode> {
 
     let seeds = simulate.seeds.unwrap_or(200);
     let mut survivors = Vec::new();
-    for gate in Gate::ALL {
-        let name = gate.name();
+    let gates = Gate::ALL.len() as u64;
+    let tried = |number: u64| {
+        let gate = Gate::ALL[usize::try_from(number).unwrap_or_default()];
         let noticed = first_to_notice(seeds, Scenario::ALL, |scenario, seed| gate.removed_during(|| run(scenario, seed)));
+        (gate.name(), noticed)
+    };
+    crate::workers::in_order(0..gates, tried, |_, (name, noticed)| {
         let line = match noticed {
             None => {
                 survivors.push(name);
-                format!("{name:<24} NOT NOTICED in {seeds} seeds")
+                format!("{name:<28} NOT NOTICED in {seeds} seeds")
             }
             Some(Noticed { scenario, seed, violation }) => {
-                format!("{name:<24} noticed by invariant {} in {scenario}, seed {seed}: {}", violation.invariant, violation.what)
+                format!("{name:<28} noticed by invariant {} in {scenario}, seed {seed}: {}", violation.invariant, violation.what)
             }
         };
         if !simulate.json {
             println!("{line}");
         }
-    }
+        Ok(())
+    })?;
     let (mutants, killed) = (Gate::ALL.len(), Gate::ALL.len() - survivors.len());
     if simulate.json {
         let summary = serde_json::json!({"mutants": mutants, "killed": killed, "survivors": survivors});

@@ -10,6 +10,8 @@ use clap::Args;
 use quorate_world::simulation::{Recording, Report, Scenario, Script, Violation, play, shrink};
 use serde::Serialize;
 
+use crate::workers;
+
 /// Which worlds.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
@@ -64,9 +66,13 @@ impl Simulate {
         }
         let (from, count) = self.seed.map_or((self.from, self.seeds.unwrap_or(100)), |seed| (seed, 1));
         let mut summary = Summary::default();
-        for seed in from..from + count {
+        let played = |seed| {
             let script = Script::new(self.scenario(), seed);
             let report = play(&script);
+            let differs = self.twice.then(|| first_difference(&report.story, &play(&script).story)).flatten();
+            (script, report, differs)
+        };
+        workers::in_order(from..from + count, played, |seed, (script, report, differs)| {
             if self.trace {
                 report.story.iter().for_each(|line| println!("{line}"));
             }
@@ -74,11 +80,13 @@ impl Simulate {
                 eprintln!("\nseed {seed} broke invariant {}: {}", violation.invariant, violation.what);
                 keep(&self.keep, &script, violation, self.shrink)?;
             }
-            let differs = self.twice
-                && first_difference(&report.story, &play(&script).story).inspect(|at| tell_difference(seed, at)).is_some();
-            summary.add(&report, differs);
+            if let Some((one, other)) = &differs {
+                eprintln!("\nseed {seed} tells two stories:\n  {one}\n  {other}");
+            }
+            summary.add(&report, differs.is_some());
             progress(summary.seeds, count, summary.violations);
-        }
+            Ok(())
+        })?;
         summary.cpu_seconds = cpu_seconds();
         if self.json {
             println!("{}", serde_json::to_string(&summary)?);
@@ -113,10 +121,6 @@ fn first_difference(one: &[String], other: &[String]) -> Option<(String, String)
     let longest = one.len().max(other.len());
     let line = |story: &[String], at: usize| story.get(at).cloned().unwrap_or_else(|| "(it has ended)".to_owned());
     (0..longest).map(|at| (line(one, at), line(other, at))).find(|(one, other)| one != other)
-}
-
-fn tell_difference(seed: u64, (one, other): &(String, String)) {
-    eprintln!("\nseed {seed} tells two stories:\n  {one}\n  {other}");
 }
 
 impl Summary {

@@ -120,7 +120,9 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
     if !database_knows(report, since, now) {
         let seconds = DATABASE_KNOWS_AFTER.as_secs();
-        return Some(format!("it vanished at {since}, and the database knows what that means only after {seconds} s without recovery"));
+        return Some(format!(
+            "it vanished at {since}, and the database knows what that means only after {seconds} s without recovery"
+        ));
     }
     (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
 }

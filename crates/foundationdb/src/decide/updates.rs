@@ -1,12 +1,13 @@
 //! Pods that were asked to be others are made again, zone by zone, each zone only when everything else is whole.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
-use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroupId, objects, reasons};
+use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// For so long a zone whose pods were made again is expected back, and the database asked more often: the next zone waits for its word.
 const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
@@ -46,9 +47,11 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     for id in serving {
         zones.entry(draft.zone_of(id)).or_default().push(id);
     }
-    // The zone that has begun goes on; then the one with most to do.
-    let first =
-        |(zone, ids): &(&String, &Vec<_>)| (draft.budget.is_disrupted(zone), ids.len(), std::cmp::Reverse((*zone).clone()));
+    // The zone that has begun goes on; then the one with most to do, and the one that leads at last.
+    let leading = leading(draft);
+    let first = |(zone, ids): &(&String, &Vec<_>)| {
+        (draft.budget.is_disrupted(zone), !leading.contains(*zone), ids.len(), Reverse((*zone).clone()))
+    };
     let Some((zone, ids)) = zones.iter().max_by_key(first) else { return };
     if only_the_database_is_waited_for(draft) {
         draft.wake.at(draft.seen.now + WHILE_IT_COMES_BACK);
@@ -71,6 +74,17 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     for id in &chosen {
         delete(draft, id, mode == AtOnce::All, guard.clone());
     }
+}
+
+/// Zones with a role on which data distribution depends. When such a role moves, the database says nothing of its data for half a minute,
+/// and it may move into a zone that is still to go; after the last zone nobody waits for that word.
+fn leading(draft: &Draft<'_>) -> BTreeSet<String> {
+    let leads = |id: &ProcessGroupId, group: &ProcessGroup| {
+        let mut roles = draft.members.of(id, group).into_iter().flat_map(|server| &server.process.roles);
+        roles.any(|role| matches!(role.as_str(), "cluster_controller" | "master" | "data_distributor"))
+    };
+    let groups = draft.status.groups.iter().filter(|(id, group)| leads(id, group));
+    groups.map(|(id, _)| draft.zone_of(id)).collect()
 }
 
 /// Whether pods that were just made are ready, so that no event will tell when their zone is whole. While some are not, their events wake

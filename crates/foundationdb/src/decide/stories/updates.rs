@@ -271,3 +271,21 @@ fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows
     let done = cluster.rounds(20);
     assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
 }
+
+#[test]
+fn the_zone_that_leads_goes_last() {
+    let without = another_image();
+    let zone_of = |cluster: &Cluster| {
+        let done = told(&cluster.decided());
+        let zones: BTreeSet<_> = deleted(&done).into_iter().map(|pod| cluster.kube.pods[pod].node.clone()).collect();
+        zones.into_iter().next().flatten()
+    };
+    let first = zone_of(&without).unwrap();
+    let mut cluster = another_image();
+    let leading = first.clone();
+    cluster.spoil(move |report| {
+        let there = report.processes.values_mut().find(|process| process.zone.as_ref() == Some(&leading)).unwrap();
+        there.roles.insert("data_distributor".to_owned());
+    });
+    assert_ne!(zone_of(&cluster), Some(first));
+}
