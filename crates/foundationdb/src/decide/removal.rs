@@ -14,7 +14,9 @@ use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ready: Vec<ProcessGroupId> =
         draft.status.groups.iter().filter(|(_, group)| group.may_go()).map(|(id, _)| id.clone()).collect();
-    let (gone, there): (Vec<_>, Vec<_>) = ready.into_iter().partition(|id| nothing_is_left(draft, id));
+    // A coordinator without a pod gets it back in this decision.
+    let is_gone = |id: &ProcessGroupId| nothing_is_left(draft, id) && draft.is_done_with(id, &draft.status.groups[id]);
+    let (gone, there): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_gone);
     remove(draft, there);
     include(draft, gone);
 }

@@ -176,7 +176,12 @@ fn an_empty_coordinator_that_lost_its_pod_gets_it_back_for_the_others_need_it() 
     cluster.until(|decision| decision.status.groups[&group_id("log-1")].exclusion.is_some());
     assert!(cluster.database.coordinators.contains(&address));
     cluster.kube.pods.remove("sample-log-1");
-    assert!(told(&cluster.decided()).contains(&"create pod sample-log-1".to_owned()));
+    cluster.kube.claims.remove("sample-log-1-data");
+    cluster.kill("log-1");
+    cluster.pass(20);
+    let done = told(&cluster.decided());
+    assert!(done.contains(&"create pod sample-log-1".to_owned()), "{done:?}");
+    assert!(!done.iter().any(|step| step.starts_with("include")), "its place is not free: {done:?}");
 }
 
 #[test]
