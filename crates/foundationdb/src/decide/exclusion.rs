@@ -332,7 +332,10 @@ impl Room {
                     reasons::TOO_FEW_ZONES,
                     id.to_string(),
                     sentence,
-                    format!("{} processes in more zones", kind.name()),
+                    format!(
+                        "{} processes in more zones; where a host is free, replacing one of a crowded zone (processGroupsToRemove) makes one",
+                        kind.name()
+                    ),
                 );
                 return Some(hold.compared(format!("{left} zones"), format!("at least {needed}")));
             }

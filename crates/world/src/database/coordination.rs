@@ -41,8 +41,8 @@ impl Database {
         protocols.iter().find(|one| speak(one) >= self.connection.majority()).copied()
     }
 
-    /// Where a connection string leads: to the coordinators themselves, or through their predecessors, a majority of whom must still know
-    /// where they went.
+    /// Where a connection string leads: to the coordinators themselves, or through their predecessors, one of whom must still know where
+    /// they went.
     pub(super) fn route(&self, text: &str) -> Option<Route> {
         let mut connection = Connection::parse(text)?;
         for _ in 0..100 {
@@ -50,18 +50,12 @@ impl Database {
                 return Some(if self.has_quorum() { Route::Here } else { Route::NoQuorum(self.connection.clone()) });
             }
             let name = connection.name();
-            let answers: Vec<&Process> = self.answering(&connection).collect();
-            if answers.len() < connection.majority() {
-                return Some(Route::NoQuorum(connection));
-            }
-            let forwards: Vec<&String> = answers
-                .iter()
-                .filter_map(|process| self.volumes.get(&process.spec.volume)?.coordinates.get(&name)?.as_ref())
-                .collect();
-            if forwards.len() < connection.majority() {
-                return Some(Route::Unknown(connection));
-            }
-            connection = Connection::parse(forwards[0])?;
+            let forward = |process: &Process| self.volumes.get(&process.spec.volume)?.coordinates.get(&name)?.as_ref();
+            let Some(forward) = self.answering(&connection).find_map(forward) else {
+                let quorum = self.answering(&connection).count() >= connection.majority();
+                return Some(if quorum { Route::Unknown(connection) } else { Route::NoQuorum(connection) });
+            };
+            connection = Connection::parse(forward)?;
         }
         None
     }

@@ -12,6 +12,7 @@ mod invariants;
 mod mutants;
 mod operators;
 mod recording;
+mod rest;
 mod run;
 mod scenario;
 mod script;

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
 use super::faults::Faults;
-use super::hands::DISK_WORN;
 use super::invariants::{Invariants, Stage, Violation};
 use super::operators::Operators;
 use super::scenario::Scenario;
@@ -22,14 +21,6 @@ use crate::monitor::MonitorSettings;
 use crate::scenery;
 use crate::{Cluster, Fdbservers};
 
-/// After the last fault the cluster must be as it should be within this time, and the longest wait there is.
-const PATIENCE: Duration = Duration::from_secs(600);
-/// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
-const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
-/// A worn disk stays worn, and they are replaced one after the other.
-const A_DISK: Duration = Duration::from_secs(240);
-/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data.
-const WAVES: Duration = Duration::from_secs(1500);
 /// For how long nobody may write anything then.
 const QUIET: Duration = Duration::from_secs(120);
 /// Liveness has no number of its own in the list; it is the second half of 58.
@@ -163,9 +154,14 @@ impl World {
             self.let_time_pass(Instant::now() + QUIET).await?;
             let written = self.faults.operator_writes() - before;
             let at_rest = self.is_at_rest();
-            if at_rest && written == 0 {
-                self.faults.tell("at rest");
-                self.on_stage(Invariants::all_is_as_asked);
+            let short_of_zones = self.is_short_of_zones();
+            if (at_rest || short_of_zones) && written == 0 {
+                if at_rest {
+                    self.faults.tell("at rest");
+                    self.on_stage(Invariants::all_is_as_asked);
+                } else {
+                    self.faults.tell("at rest, and more zones are waited for");
+                }
                 self.invariants.demand(COMES_TO_REST, true, String::new);
                 return self.invariants.broken().cloned().map_or(Ok(()), Err);
             }
@@ -276,53 +272,6 @@ impl World {
     fn instant_of(&self, time: Timestamp) -> Instant {
         let wait = time.duration_since(self.clock.true_now()).max(SignedDuration::ZERO);
         Instant::now() + Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(1))
-    }
-
-    /// How long it may take until all is as it should be: the object says how long some things are waited for.
-    fn patience(&self) -> Duration {
-        let waits = self.cluster.look(|world| {
-            let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
-            let automation = spec.automation_options.clone().unwrap_or_default();
-            let replacements = automation.replacements.clone().unwrap_or_default();
-            [
-                spec.minimum_uptime_for_bounce(),
-                automation.wait_between_removals(),
-                replacements.failure_detection_time(),
-                LONGEST_WAIT_OF_OTHERS,
-                if spec.distribution.is_some() { WAVES } else { Duration::ZERO },
-            ]
-        });
-        let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
-        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks
-    }
-
-    /// What the status still holds, and which process groups are not as they should be.
-    fn what_is_open(&self) -> Vec<String> {
-        self.cluster.look(|world| {
-            let statuses = || world.clusters.values().filter_map(|cluster| cluster.status.as_ref());
-            let holds = statuses().filter_map(|status| status.quorate.as_ref()?.holds.as_ref()).flatten();
-            let held = holds.filter_map(|hold| serde_json::to_string(hold).ok()).map(|hold| format!("held: {hold}"));
-            let groups = statuses().flat_map(|status| status.process_groups.iter().flatten());
-            let open = groups.filter(|group| {
-                group.removal_timestamp.is_some() || group.process_group_conditions.as_ref().is_some_and(|all| !all.is_empty())
-            });
-            let open = open.filter_map(|group| serde_json::to_string(group).ok()).map(|group| format!("open: {group}"));
-            held.chain(open).collect()
-        })
-    }
-
-    /// The newest wish is carried out and nothing is held.
-    fn is_at_rest(&self) -> bool {
-        self.cluster.look(|world| {
-            world.clusters.values().all(|cluster| {
-                let Some(status) = &cluster.status else { return false };
-                let reconciled = status.generations.as_ref().and_then(|generations| generations.reconciled);
-                let holds = status.quorate.as_ref().and_then(|quorate| quorate.holds.as_ref());
-                reconciled == cluster.metadata.generation
-                    && holds.is_none_or(Vec::is_empty)
-                    && status.reconciled_process_groups == status.desired_process_groups
-            })
-        })
     }
 }
 

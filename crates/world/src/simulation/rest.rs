@@ -1,0 +1,115 @@
+//! When a world is at rest, how long it may take until then, and what is open if it takes longer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::{ProcessClass, labels, reasons};
+use quorate_operator::checked_wish;
+
+use super::hands::DISK_WORN;
+use super::run::World;
+use crate::mirror::Mirror;
+use crate::scenery;
+use crate::view::{is_ready, label};
+
+/// After the last fault the cluster must be as it should be within this time, and the longest wait there is.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
+const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
+/// A worn disk stays worn, and they are replaced one after the other.
+const A_DISK: Duration = Duration::from_secs(240);
+/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data.
+const WAVES: Duration = Duration::from_secs(1500);
+
+impl World {
+    /// How long it may take until all is as it should be: the object says how long some things are waited for.
+    pub(super) fn patience(&self) -> Duration {
+        let waits = self.cluster.look(|world| {
+            let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
+            let automation = spec.automation_options.clone().unwrap_or_default();
+            let replacements = automation.replacements.clone().unwrap_or_default();
+            [
+                spec.minimum_uptime_for_bounce(),
+                automation.wait_between_removals(),
+                replacements.failure_detection_time(),
+                LONGEST_WAIT_OF_OTHERS,
+                if spec.distribution.is_some() { WAVES } else { Duration::ZERO },
+            ]
+        });
+        let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
+        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks
+    }
+
+    /// What the status still holds, and which process groups are not as they should be.
+    pub(super) fn what_is_open(&self) -> Vec<String> {
+        self.cluster.look(|world| {
+            let statuses = || world.clusters.values().filter_map(|cluster| cluster.status.as_ref());
+            let holds = statuses().filter_map(|status| status.quorate.as_ref()?.holds.as_ref()).flatten();
+            let held = holds.filter_map(|hold| serde_json::to_string(hold).ok()).map(|hold| format!("held: {hold}"));
+            let groups = statuses().flat_map(|status| status.process_groups.iter().flatten());
+            let open = groups.filter(|group| {
+                group.removal_timestamp.is_some() || group.process_group_conditions.as_ref().is_some_and(|all| !all.is_empty())
+            });
+            let open = open.filter_map(|group| serde_json::to_string(group).ok()).map(|group| format!("open: {group}"));
+            held.chain(open).collect()
+        })
+    }
+
+    /// The newest wish is carried out and nothing is held.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.cluster.look(|world| {
+            world.clusters.values().all(|cluster| {
+                let Some(status) = &cluster.status else { return false };
+                let reconciled = status.generations.as_ref().and_then(|generations| generations.reconciled);
+                let holds = status.quorate.as_ref().and_then(|quorate| quorate.holds.as_ref());
+                reconciled == cluster.metadata.generation
+                    && holds.is_none_or(Vec::is_empty)
+                    && status.reconciled_process_groups == status.desired_process_groups
+            })
+        })
+    }
+
+    /// Too few hosts have processes for all copies or all coordinators, and nothing else is waited for. Where pods land is for the
+    /// scheduler to say; one that had no other choice at the time is not moved by anybody but its user.
+    pub(super) fn is_short_of_zones(&self) -> bool {
+        let replicas = self.databases.look(&scenery::known_as(), |database| database.and_then(|database| database.replicas()));
+        let Some((storage, log)) = replicas else { return false };
+        self.cluster.look(|world| {
+            let Some(cluster) = world.clusters.values().next() else { return false };
+            let holds = cluster.status.iter().filter_map(|status| status.quorate.as_ref()?.holds.as_ref()).flatten();
+            let waited_for: BTreeSet<&str> = holds.map(|hold| hold.reason.as_str()).collect();
+            let hosts = hosts(world, cluster);
+            let of = |classes: &[ProcessClass]| {
+                classes.iter().flat_map(|class| hosts.get(class)).flatten().collect::<BTreeSet<_>>().len()
+            };
+            let for_copies = of(&[ProcessClass::Storage]) < storage || of(&[ProcessClass::Log]) < log;
+            let coordinators = checked_wish(cluster).coordinator_count();
+            let for_coordinators = of(&[ProcessClass::Storage, ProcessClass::Log]) < coordinators;
+            !waited_for.is_empty()
+                && waited_for.into_iter().all(|reason| match reason {
+                    reason if reason == reasons::TOO_FEW_ZONES.0 => for_copies,
+                    reason if reason == reasons::NOT_ENOUGH_COORDINATORS.0 => for_coordinators,
+                    _ => false,
+                })
+        })
+    }
+}
+
+/// The hosts on which process groups that are to stay are ready, by class.
+fn hosts<'a>(world: &'a Mirror, cluster: &FoundationDBCluster) -> BTreeMap<ProcessClass, BTreeSet<&'a str>> {
+    let groups = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
+    let stay: BTreeSet<&str> =
+        groups.filter(|group| group.removal_timestamp.is_none()).filter_map(|group| group.process_group_id.as_deref()).collect();
+    let mut hosts: BTreeMap<ProcessClass, BTreeSet<&str>> = BTreeMap::new();
+    let stays = |pod: &&Pod| is_ready(pod) && label(&pod.metadata, labels::GROUP).is_some_and(|group| stay.contains(group));
+    for pod in world.pods.values().filter(stays) {
+        let class = label(&pod.metadata, labels::CLASS).and_then(|class| class.parse().ok());
+        let host = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+        if let (Some(class), Some(host)) = (class, host) {
+            hosts.entry(class).or_default().insert(host);
+        }
+    }
+    hosts
+}
