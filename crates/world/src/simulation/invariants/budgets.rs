@@ -77,6 +77,8 @@ impl Invariants {
         self.demand(26, other.is_none(), || {
             format!("{client} took {id} in zone {zone} down while {} is down", other.unwrap_or_default())
         });
+        let whole = !self.taken_down.is_empty() || self.memory.may_be_whole(arrival.sent);
+        self.demand(21, whole, || format!("{client} took {id} in zone {zone} down, and copies have been missing for long"));
         self.majority_stays(client, id, stage);
         let down = |other: &str| {
             let group = self.memory.servers.values().find(|(server, _)| server.volume == other).map(|(server, _)| &server.group);

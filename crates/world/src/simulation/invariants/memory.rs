@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) servers: BTreeMap<String, (Server, Instant)>,
     /// When commits were accepted last.
     pub(super) available: Option<Instant>,
+    /// When nothing was missing last: every copy, every log and every coordinator was there.
+    pub(super) whole: Option<Instant>,
     /// When the pod of a process group was last known to be asked to be another.
     pub(super) outdated: BTreeMap<String, Instant>,
     /// Process groups that a user ever asked to be removed at once.
@@ -39,6 +41,9 @@ impl Memory {
         let Some(database) = stage.database else { return };
         if database.available() {
             self.available = Some(stage.now);
+        }
+        if database.looks_whole() {
+            self.whole = Some(stage.now);
         }
         let connection = database.connection();
         if self.connection.as_ref().is_none_or(|(known, _)| *known != connection) {
@@ -99,6 +104,11 @@ impl Memory {
     /// Whether the database may be held for available by who sent something at that time.
     pub(super) fn may_be_available(&self, at: Instant) -> bool {
         self.available.is_some_and(|last| last + KNOWN_AFTER >= at)
+    }
+
+    /// Whether everything may be held for whole by who sent something at that time.
+    pub(super) fn may_be_whole(&self, at: Instant) -> bool {
+        self.whole.is_some_and(|last| last + KNOWN_AFTER >= at)
     }
 
     /// Whether the coordinators have been who they are for long enough to be known.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::GroupCondition;
 
@@ -21,6 +22,11 @@ impl Invariants {
         let Some(pod) = before else { return };
         let ours = pod["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
         self.demand(56, ours, || format!("{client} deleted pod {name}, which belongs to somebody else"));
+        let ago = SignedDuration::try_from(stage.now - arrival.sent).unwrap_or_default();
+        let made = pod["metadata"]["creationTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        self.demand(56, made.is_none_or(|made| made <= stage.time - ago), || {
+            format!("{client} deleted pod {name}, which was not there yet when that was sent, {} s before", ago.as_secs())
+        });
         let phase = pod["status"]["phase"].as_str().unwrap_or_default();
         let going = pod["metadata"]["deletionTimestamp"].is_string();
         if !ours || going || matches!(phase, "Failed" | "Succeeded") {
