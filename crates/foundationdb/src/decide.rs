@@ -232,6 +232,13 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     draft.finish()
 }
 
+/// Room for automatic replacements as it is, before anything is decided.
+pub(crate) fn room(seen: &ClusterSnapshot) -> Vec<quorate_quorum::buckets::Shown> {
+    let mut draft = Draft::begin(seen);
+    failures::show(&mut draft);
+    draft.status.buckets
+}
+
 /// Why a cluster is not to be touched at all.
 fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     let Desired { name, deleting, skip, problems, .. } = &seen.desired;
