@@ -15,19 +15,25 @@ use crate::{Distribution, ProcessClass, ProcessGroup, ProcessGroupId, objects, r
 const COORDINATOR: i64 = 1 << 40;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let Some(distribution) = draft.seen.desired.distribution else { return turn_off(draft) };
+    let why = match draft.seen.desired.distribution {
+        Some(_) => "to fill its fault domains evenly",
+        None => "because logical fault domains were turned off",
+    };
     for class in draft.classes() {
-        let placement = placement(draft, class, distribution);
-        leave(draft, class, &placement.leave, "to fill its fault domains evenly");
+        let leaving = leaving(draft, class);
+        leave(draft, class, &leaving, why);
     }
 }
 
-/// Whoever was made for a logical fault domain goes with it.
-fn turn_off(draft: &mut Draft<'_>) {
-    for class in draft.classes() {
-        let packed: Vec<ProcessGroupId> = draft.live(class).filter(|(_, group)| group.packed).map(|(id, _)| id.clone()).collect();
-        leave(draft, class, &packed, "because logical fault domains were turned off");
+/// Who of a class moves sooner or later, as things are; the first ones first.
+pub(super) fn leaving(draft: &Draft<'_>, class: ProcessClass) -> Vec<ProcessGroupId> {
+    if let Some(distribution) = draft.seen.desired.distribution {
+        return placement(draft, class, distribution).leave;
     }
+    // Whoever was made for a logical fault domain goes with it, coordinators last here as well.
+    let mut packed: Vec<ProcessGroupId> = draft.live(class).filter(|(_, group)| group.packed).map(|(id, _)| id.clone()).collect();
+    packed.sort_by_key(|id| draft.is_coordinator(id));
+    packed
 }
 
 /// The domains of so many new process groups of a class, the least full first.
