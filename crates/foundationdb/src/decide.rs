@@ -9,15 +9,16 @@ mod config_map;
 mod configuration;
 mod coordinators;
 mod disruption_budget;
-mod distribution;
 mod draft;
 mod exclusion;
 mod failures;
 mod growth;
 mod health;
+mod hosts;
 mod lock;
 mod members;
 mod misconfigured;
+mod moves;
 mod pods;
 mod poke;
 mod removal;
@@ -205,7 +206,8 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     requested::propose(&mut draft);
     misconfigured::propose(&mut draft);
     failures::propose(&mut draft);
-    distribution::propose(&mut draft);
+    hosts::propose(&mut draft);
+    moves::propose(&mut draft);
     shrink::propose(&mut draft);
     growth::propose(&mut draft);
     // What the cluster is made of.
@@ -228,6 +230,13 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     failures::show(&mut draft);
     lock::give_back(&mut draft);
     draft.finish()
+}
+
+/// Room for automatic replacements as it is, before anything is decided.
+pub(crate) fn room(seen: &ClusterSnapshot) -> Vec<quorate_quorum::buckets::Shown> {
+    let mut draft = Draft::begin(seen);
+    failures::show(&mut draft);
+    draft.status.buckets
 }
 
 /// Why a cluster is not to be touched at all.

@@ -2,6 +2,7 @@
 //!
 //! Both make the operator's own decisions again and again for the cluster as its status describes it, and change nothing.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -138,6 +139,7 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
         "comes": plan.comes,
         "moves": moves,
         "buckets": plan.buckets,
+        "fullestBuckets": plan.fullest,
         "waves": plan.waves,
         "recoveries": plan.recoveries,
         "seconds": plan.lasts.as_secs(),
@@ -148,10 +150,12 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
 /// A plan in words. Writing into a String can't fail.
 fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     let mut text = format!("{name}\n");
-    if !plan.buckets.is_empty() {
-        let buckets: Vec<String> = plan.buckets.iter().map(bucket).collect();
-        writeln!(text, "  automatic replacements: {}\n", buckets.join(", ")).ok();
+    writeln!(text, "  automatic replacements: {}", room(&plan.buckets)).ok();
+    let holders = |buckets: &[Shown]| buckets.iter().flat_map(|bucket| bucket.held_by.clone()).collect::<BTreeSet<_>>();
+    if !holders(&plan.fullest).is_subset(&holders(&plan.buckets)) {
+        writeln!(text, "    at the fullest: {}", room(&plan.fullest)).ok();
     }
+    text.push('\n');
     if plan.events.is_empty() && plan.held.is_empty() {
         text.push_str("  nothing is left to do\n");
         return text;
@@ -188,11 +192,13 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     text
 }
 
-/// How full a bucket is, and who holds it.
-fn bucket(bucket: &Shown) -> String {
-    let Shown { bucket, used, limit, held_by } = bucket;
-    let holders = if held_by.is_empty() { String::new() } else { format!(" ({})", held_by.join(", ")) };
-    format!("{bucket} {used}/{limit}{holders}")
+/// How full each bucket is, and who holds it.
+fn room(buckets: &[Shown]) -> String {
+    let bucket = |Shown { bucket, used, limit, held_by }: &Shown| {
+        let holders = if held_by.is_empty() { String::new() } else { format!(" ({})", held_by.join(", ")) };
+        format!("{bucket} {used}/{limit}{holders}")
+    };
+    buckets.iter().map(bucket).collect::<Vec<_>>().join(", ")
 }
 
 fn held(zones: &quorate_foundationdb::forecast::Zones, zone: &str) -> usize {
@@ -245,7 +251,8 @@ mod tests {
         assert_eq!(
             told("default/sample", &changed, &assumed),
             "default/sample
-  automatic replacements: all 1/1 (storage-12)
+  automatic replacements: all 0/1
+    at the fullest: all 1/1 (storage-12)
 
         5 s  1 of 6 process groups of class storage go to fill its fault domains evenly: storage-12 (from storage-2)
         5 s  adding 1 process groups: storage-13 (in storage-3)

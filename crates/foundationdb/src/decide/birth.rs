@@ -198,15 +198,23 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
         Some(report) => joined(draft, report),
         None => started(draft),
     };
-    let enough = there.storage_zones >= copies.storage as usize && there.zones >= copies.log as usize;
-    if Gate::EnoughZonesAtBirth.passes(enough && there.long_enough) {
+    let kinds = [("storage", there.storage_zones, copies.storage), ("log or storage", there.log_zones, copies.log)];
+    let lacking = kinds.into_iter().find(|(_, zones, needed)| *zones < *needed as usize);
+    if Gate::EnoughZonesAtBirth.passes(lacking.is_none() && there.long_enough) {
         return None;
     }
-    let mode = desired.redundancy_mode();
-    let sentence = format!("the database is not created yet: {mode} needs storage processes in {} zones", copies.storage);
-    let measured = format!("{} of {} processes, storage in {} zones", there.processes, there.of, there.storage_zones);
+    let processes = format!("{} of {} processes", there.processes, there.of);
+    let (what, measured, threshold) = match lacking {
+        Some((kind, zones, needed)) => (
+            format!("{} needs {kind} processes in {needed} zones", desired.redundancy_mode()),
+            format!("{processes}, {kind} in {zones} zones"),
+            format!("all of them, {kind} in {needed} zones"),
+        ),
+        None => ("processes that are late are waited for".to_owned(), processes, "all of them".to_owned()),
+    };
+    let sentence = format!("the database is not created yet: {what}");
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
-    Some(hold.compared(measured, format!("all of them, storage in {} zones", copies.storage)))
+    Some(hold.compared(measured, threshold))
 }
 
 /// Who is there to make up a new database.
@@ -216,7 +224,7 @@ struct There {
     /// How many zones there are of storage processes.
     storage_zones: usize,
     /// How many zones there are of those that can hold a log: storage processes can too, if only in need.
-    zones: usize,
+    log_zones: usize,
     /// All are there, or those that are missing were waited for.
     long_enough: bool,
 }
@@ -230,7 +238,7 @@ fn joined(draft: &Draft<'_>, report: &DatabaseReport) -> There {
         processes,
         of: ready,
         storage_zones: report.zones(|process| process.class == Some(ProcessClass::Storage)),
-        zones: report.zones(|process| process.class.is_some_and(holds_copies)),
+        log_zones: report.zones(|process| process.class.is_some_and(holds_copies)),
         long_enough: processes >= ready || longest >= PATIENCE_WITH_PROCESSES,
     }
 }
@@ -261,7 +269,7 @@ fn started(draft: &Draft<'_>) -> There {
         processes: started.len(),
         of,
         storage_zones: zones(|class| class == ProcessClass::Storage),
-        zones: zones(holds_copies),
+        log_zones: zones(holds_copies),
         long_enough: started.len() == of || waited_long_enough(draft),
     }
 }

@@ -8,12 +8,14 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, lock};
+use super::{Draft, TakesAway, lock, moves};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, Desired, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
+/// One that moves soon is worse than either, for its place would have to be taken again.
+const MOVES_SOON: i64 = -(1 << 41);
 
 /// What is wrong with the coordinators.
 enum Wrong {
@@ -142,8 +144,7 @@ impl<'a> Standing<'a> {
 
     /// Whether there are enough places for every coordinator to be alone in its logical fault domain as well.
     fn could_all_differ(&self, desired: &Desired) -> bool {
-        let candidates: Vec<_> = self.candidates(|_| 0).collect();
-        spread(&candidates, desired.coordinator_count(), &[1, 1]).len() == desired.coordinator_count()
+        alone_in_both(&self.candidates(|_| 0).collect::<Vec<_>>(), desired.coordinator_count()).is_some()
     }
 
     /// Everybody who may be one, with its host and its zone.
@@ -184,8 +185,22 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
 
 /// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.
 pub(super) fn apart(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
-    let chosen = spread(candidates, wanted, &[1, 1]);
-    if chosen.len() < wanted { spread(candidates, wanted, &[1]) } else { chosen }
+    alone_in_both(candidates, wanted).unwrap_or_else(|| spread(candidates, wanted, &[1]))
+}
+
+/// Each alone on its host and in its zone, if so many can be.
+fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Option<Vec<ProcessGroupId>> {
+    Some(spread(candidates, wanted, &[1, 1])).filter(|chosen| chosen.len() == wanted)
+}
+
+/// Who are to be the coordinators: rather those that are it now, and rather nobody who moves soon. How far apart they are goes before.
+fn chosen(draft: &Draft<'_>, standing: &Standing<'_>, wanted: usize) -> Vec<ProcessGroupId> {
+    let leaving: BTreeSet<ProcessGroupId> = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class)).collect();
+    let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
+    let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { MOVES_SOON } else { 0 };
+    let lasting: Vec<_> = standing.candidates(lasts).collect();
+    let without_regard = || alone_in_both(&standing.candidates(stays).collect::<Vec<_>>(), wanted);
+    alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
 }
 
 fn is_first(address: &str) -> bool {
@@ -202,9 +217,7 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
         Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
     };
     let wanted = desired.coordinator_count();
-    let candidates: Vec<Candidate<ProcessGroupId>> =
-        standing.candidates(|id| if standing.is_now(id) { STAYS } else { 0 }).collect();
-    let chosen = apart(&candidates, wanted);
+    let chosen = chosen(draft, standing, wanted);
     if chosen.len() < wanted {
         let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
         let hold =

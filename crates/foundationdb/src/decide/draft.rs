@@ -134,6 +134,11 @@ impl<'a> Draft<'a> {
         Budget::of_zones(at_most, zones.chain(down.iter().map(String::as_str)))
     }
 
+    /// The classes there are process groups of.
+    pub(super) fn classes(&self) -> BTreeSet<ProcessClass> {
+        self.status.groups.values().map(|group| group.class).collect()
+    }
+
     /// Process groups of a class that are not to go.
     pub(super) fn live(&self, class: ProcessClass) -> impl Iterator<Item = (&ProcessGroupId, &ProcessGroup)> {
         self.status.groups.iter().filter(move |(_, group)| group.class == class && group.removal.is_none())

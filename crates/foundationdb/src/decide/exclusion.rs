@@ -169,6 +169,20 @@ fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], because: &str, rel
     draft.holds.push(Hold::new(reasons::EXCLUSION_HELD, candidates[0].to_string(), sentence, released_by));
 }
 
+/// What has to happen before a group is excluded, however much room there is.
+fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -> Option<Hold> {
+    let (reason, what, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+        let what = "is a coordinator; another one takes its place first";
+        (reasons::COORDINATOR_GOES_FIRST, what, "the coordinators having changed")
+    } else if servers.is_empty() && !draft.knows_who_is_gone() {
+        let what = "seems to be dead, but some processes have just started and have not said who they are";
+        (reasons::EXCLUSION_HELD, what, "their saying so, in some seconds")
+    } else {
+        return None;
+    };
+    Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by))
+}
+
 /// How much may still be excluded.
 #[derive(Clone)]
 struct Room {
@@ -260,23 +274,8 @@ impl Room {
     fn take(&mut self, draft: &Draft<'_>, id: &ProcessGroupId) -> Result<(), Box<Hold>> {
         let group = &draft.status.groups[id];
         let servers = draft.members.of(id, group);
-        if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
-            let sentence = format!("{id} is a coordinator; another one takes its place first");
-            return Err(Box::new(Hold::new(
-                reasons::COORDINATOR_GOES_FIRST,
-                id.to_string(),
-                sentence,
-                "the coordinators having changed",
-            )));
-        }
-        if servers.is_empty() && !draft.knows_who_is_gone() {
-            let sentence = format!("{id} seems to be dead, but some processes have just started and have not said who they are");
-            return Err(Box::new(Hold::new(
-                reasons::EXCLUSION_HELD,
-                id.to_string(),
-                sentence,
-                "their saying so, in some seconds",
-            )));
+        if let Some(hold) = comes_first(draft, id, &servers) {
+            return Err(Box::new(hold));
         }
         let before = self.clone();
         self.subtract(group.class, &servers);

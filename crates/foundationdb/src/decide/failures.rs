@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use quorate_quorum::buckets::{Buckets, Limits, REPLACEMENTS_IN_FLIGHT};
 use quorate_quorum::{Gate, Hold, Reason, Severity};
 
-use super::{Draft, distribution, exclusion};
+use super::{Draft, exclusion, hosts};
 use crate::bucket::Bucket;
 use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -79,7 +79,7 @@ fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Opti
         return None;
     }
     // Whoever came in its stead would find no host either; its domain is waited for or set aside, which begins anew with each of them.
-    if distribution::finds_no_host(draft, group) {
+    if hosts::finds_no_host(draft, group) {
         return None;
     }
     let wait = |condition: GroupCondition| match condition {

@@ -5,7 +5,7 @@
 
 use quorate_quorum::Severity;
 
-use super::{Draft, distribution};
+use super::{Draft, moves};
 use crate::{ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -13,7 +13,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     for class in ProcessClass::ALL {
         let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
         let have = draft.live(*class).count();
-        for domain in distribution::domains_of_new(draft, *class, want.saturating_sub(have)) {
+        for domain in moves::domains_of_new(draft, *class, want.saturating_sub(have)) {
             let id = next_id(draft, *class);
             let prefix = draft.seen.desired.prefix.as_deref();
             let group =

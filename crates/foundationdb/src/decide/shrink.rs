@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use quorate_quorum::{Hold, Severity};
 
-use super::{Draft, distribution};
+use super::{Draft, moves};
 use crate::{ProcessClass, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     for class in ProcessClass::ALL {
         let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
         let have = draft.live(*class).count();
-        if have > want && !distribution::chooses(draft) {
+        if have > want && !moves::chooses(draft) {
             shrink(draft, *class, have, want);
         }
     }

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Effect, Hold};
 
-use crate::decide::{ClusterDecision, TakesAway};
+use crate::decide::{ClusterDecision, TakesAway, room};
 use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
 use cluster::Cluster;
 
@@ -42,8 +42,10 @@ pub struct Forecast {
     pub after: Zones,
     /// What the status says in the end.
     pub recorded: Recorded,
-    /// Room for automatic replacements at the beginning, per bucket.
+    /// Room for automatic replacements as it is now, per bucket.
     pub buckets: Vec<Shown>,
+    /// Each bucket when it is fullest.
+    pub fullest: Vec<Shown>,
     /// Who goes.
     pub goes: BTreeSet<ProcessGroupId>,
     /// Who comes.
@@ -83,7 +85,8 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         before: begins.2,
         after: Zones::new(),
         recorded: Recorded::default(),
-        buckets: Vec::new(),
+        buckets: room(&cluster.seen()),
+        fullest: Vec::new(),
         goes: BTreeSet::new(),
         comes: BTreeSet::new(),
         waves: Vec::new(),
@@ -101,9 +104,6 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         pause = if news { ROUNDS.0 } else { (pause * 2).min(ROUNDS.1) };
         changed = if news { cluster.now } else { changed };
         forecast.held.clone_from(&decision.holds);
-        if forecast.buckets.is_empty() {
-            forecast.buckets.clone_from(&decision.status.buckets);
-        }
         let at_rest = decision.steps.is_empty() && decision.holds.is_empty() && !news;
         if at_rest || cluster.now.duration_since(changed) > PATIENCE {
             break;
@@ -139,6 +139,14 @@ impl Forecast {
         // The last word of all is that of the forecast itself.
         let said = decision.notices.iter().filter(|notice| notice.reason != "ReconciliationComplete");
         self.events.extend(said.map(|notice| Event { after, what: notice.note.clone() }));
+        if self.fullest.is_empty() {
+            self.fullest.clone_from(&decision.status.buckets);
+        }
+        for (fullest, shown) in self.fullest.iter_mut().zip(&decision.status.buckets) {
+            if shown.used > fullest.used {
+                fullest.clone_from(shown);
+            }
+        }
         let made_again = |action: &TakesAway| {
             let TakesAway::Pod(name) = action else { return false };
             let group = cluster.kube.pods.get(name).and_then(|pod| pod.group.as_ref());

@@ -36,6 +36,9 @@ fn a_fourth_domain_costs_one_move_and_no_recovery() {
     let forecast = foretold(&now, &recorded, |then| then.distribution = Some(Distribution { domains: 4, required: false }));
     assert_eq!((forecast.goes.len(), forecast.comes.len(), forecast.recoveries), (1, 1, 0), "{forecast:#?}");
     assert_eq!(forecast.moves().len(), 2);
+    let room = |buckets: &[Shown]| buckets.iter().map(|one| (one.used, one.limit, one.held_by.clone())).collect::<Vec<_>>();
+    assert_eq!(room(&forecast.buckets), [(0, 1, vec![])], "as it is now");
+    assert_eq!(room(&forecast.fullest), [(1, 1, vec![forecast.goes.first().unwrap().to_string()])]);
     assert_eq!(forecast.after[&Storage].values().map(Vec::len).collect::<Vec<_>>(), [2, 2, 1, 1]);
     assert!(forecast.lasts > SignedDuration::from_mins(10), "data takes its time");
 }

@@ -1,7 +1,8 @@
 //! A cluster comes into the world, once.
 
 use super::cluster::{Cluster, codes, told};
-use crate::ProcessClass::{Log, Storage};
+use crate::ProcessClass::{Coordinator, Log, Storage};
+use crate::RedundancyMode;
 
 #[test]
 fn a_new_cluster_is_made_in_order_and_then_comes_to_rest() {
@@ -86,7 +87,7 @@ fn a_database_that_was_not_asked_is_created_as_soon_as_every_monitor_has_its_coo
     let done = cluster.rounds(10);
     assert!(!done.contains(&"create the database".to_owned()), "one monitor has not started its server: {done:?}");
     let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
-    assert!(hold.to_string().contains("5 of 6 processes, storage in 2 zones"), "{hold}");
+    assert_eq!((hold.measured.as_deref(), hold.threshold.as_deref()), (Some("5 of 6 processes"), Some("all of them")));
     cluster.out_of_date.clear();
     let decision = cluster.until(|decision| told(decision) == ["create the database"]);
     assert_eq!(decision.steps[0].why, "nobody has created the database yet; it is created as double");
@@ -111,6 +112,39 @@ fn logs_alone_make_no_database_however_long_storage_was_waited_for() {
     assert!(!cluster.rounds(20).contains(&"create the database".to_owned()), "storage is in one zone for two copies");
     cluster.unplaceable.remove("storage-4");
     cluster.until(|decision| told(decision).contains(&"create the database".to_owned()));
+}
+
+/// What the creation of a database waits for, in a sentence and in numbers.
+fn waits_for(cluster: &Cluster) -> (String, String, String) {
+    let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
+    (hold.sentence, hold.measured.unwrap(), hold.threshold.unwrap())
+}
+
+#[test]
+fn which_class_lacks_zones_is_said_with_its_own_numbers() {
+    let mut cluster = unasked();
+    cluster.unplaceable.extend(["storage-4", "storage-5"].map(str::to_owned));
+    cluster.rounds(2);
+    cluster.pass(600);
+    cluster.rounds(3);
+    let (sentence, measured, threshold) = waits_for(&cluster);
+    assert_eq!(sentence, "the database is not created yet: double needs storage processes in 2 zones");
+    assert_eq!(
+        (measured.as_str(), threshold.as_str()),
+        ("4 of 6 processes, storage in 1 zones", "all of them, storage in 2 zones")
+    );
+    // Four copies of the log need a zone more than three of the data do.
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 3), (Coordinator, 9)]);
+    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
+    cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+    let done = cluster.rounds(20);
+    assert!(!done.contains(&"create the database".to_owned()), "{done:?}");
+    let (sentence, measured, threshold) = waits_for(&cluster);
+    assert_eq!(sentence, "the database is not created yet: three_data_hall needs log or storage processes in 4 zones");
+    assert_eq!(
+        (measured.as_str(), threshold.as_str()),
+        ("15 of 15 processes, log or storage in 3 zones", "all of them, log or storage in 4 zones")
+    );
 }
 
 #[test]

@@ -87,6 +87,50 @@ fn a_dead_one_whom_all_in_flight_wait_for_is_replaced_beyond_the_limit() {
 }
 
 #[test]
+fn nobody_is_replaced_beyond_the_limit_who_serves_though_not_well() {
+    let mut cluster = without(&[]);
+    cluster.spoil(|report| {
+        let storage_8 = report.processes.values_mut().filter(|process| process.group == Some(group_id("storage-8")));
+        storage_8.for_each(|process| process.messages = ["io_error".to_owned()].into());
+    });
+    cluster.rounds(2);
+    cluster.kill("storage-11");
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.rounds(5);
+    cluster.pass(TWO_HOURS);
+    let decision = cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-11", "storage-9"], "the dead one alone, for the other has data to move away");
+    let held: Vec<_> = decision.holds.iter().filter(|hold| hold.reason.0 == "ReplacementsInFlight").collect();
+    assert_eq!(held.iter().map(|hold| hold.about.as_str()).collect::<Vec<_>>(), ["storage-8"]);
+}
+
+#[test]
+fn nobody_is_replaced_beyond_the_limit_whose_pod_is_not_ready() {
+    let mut cluster = without(&["storage-8"]);
+    cluster.pod("storage-8").ready = false;
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(20);
+    assert_eq!(cluster.marked(), ["storage-9"], "its successor would not get ready either");
+    cluster.pod("storage-8").ready = true;
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-8", "storage-9"]);
+}
+
+#[test]
+fn nobody_is_replaced_beyond_the_limit_while_another_is_still_to_come() {
+    let mut cluster = without(&["storage-8"]);
+    cluster.pass(TWO_HOURS);
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.dead.insert("storage-12".to_owned());
+    cluster.rounds(20);
+    assert_eq!(cluster.marked(), ["storage-9"], "with its successor, the first one may go");
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(2);
+    assert!(cluster.marked().contains(&"storage-8"), "{:?}", cluster.marked());
+}
+
+#[test]
 fn what_is_excluded_makes_room_again() {
     let mut cluster = without(&["stateless-5", "stateless-6"]);
     cluster.pass(TWO_HOURS);

@@ -1,6 +1,6 @@
 //! Coordinators are lost, or should be others.
 
-use super::cluster::{Cluster, codes, told};
+use super::cluster::{Cluster, codes, group_id, told};
 use crate::ProcessClass::{Log, Storage};
 
 fn changes(done: &[String]) -> Vec<&str> {
@@ -82,8 +82,8 @@ fn one_that_answers_the_database_but_not_as_a_coordinator_is_not_chosen_again() 
 #[test]
 fn coordinators_in_one_zone_move_apart() {
     let mut cluster = Cluster::usual();
-    let zone = cluster.database.servers[&super::cluster::group_id("log-2")].zone.clone();
-    cluster.database.servers.get_mut(&super::cluster::group_id("log-1")).unwrap().zone = zone;
+    let zone = cluster.database.servers[&group_id("log-2")].zone.clone();
+    cluster.database.servers.get_mut(&group_id("log-1")).unwrap().zone = zone;
     let done = cluster.rounds(3);
     assert_eq!(changes(&done).len(), 1, "{done:?}");
 }
@@ -96,4 +96,60 @@ fn a_change_keeps_its_distance_to_the_last_recovery() {
     let done = cluster.rounds(50);
     assert!(changes(&done).is_empty(), "{done:?}");
     assert_eq!(changes(&cluster.rounds(20)).len(), 1);
+}
+
+/// A cluster whose logs carry the coordinators and are about to be packed into fault domains; nothing but logs may be coordinators.
+fn before_being_packed(logs: u32, domains: u32) -> Cluster {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, logs)]);
+    cluster.nodes = (1..=12).map(|node| format!("node-{node}")).collect();
+    cluster.desired.coordinator_selection.insert(Log, 1);
+    let mut cluster = cluster.settled();
+    super::moves::into(&mut cluster, domains);
+    cluster
+}
+
+#[test]
+fn while_everybody_moves_the_coordinators_change_once_to_those_that_have_arrived() {
+    let mut cluster = before_being_packed(6, 3);
+    let done = cluster.rounds(500);
+    assert!(codes(&cluster.decided()).is_empty(), "{:?}", cluster.decided().holds);
+    assert_eq!(changes(&done).len(), 1, "{:?}", changes(&done));
+    cluster.desired.distribution = None;
+    cluster.desired.generation += 1;
+    let done = cluster.rounds(500);
+    assert!(codes(&cluster.decided()).is_empty(), "{:?}", cluster.decided().holds);
+    assert_eq!(changes(&done).len(), 1, "{:?}", changes(&done));
+}
+
+#[test]
+fn those_that_move_soon_are_coordinators_where_there_are_no_others() {
+    let mut cluster = before_being_packed(4, 2);
+    cluster.database.drains_in = jiff::SignedDuration::from_hours(10);
+    cluster.kill("log-1");
+    let done = cluster.rounds(60);
+    let chosen = changes(&done)[0];
+    let soon = ["log-2", "log-3", "log-4"].iter().filter(|id| chosen.contains(*id)).count();
+    assert_eq!((chosen.matches("log-").count(), soon), (3, 1), "two have arrived, and one is still to move: {chosen}");
+}
+
+#[test]
+fn how_far_apart_coordinators_are_goes_before_how_long_they_stay() {
+    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 5)]);
+    cluster.desired.coordinator_selection.insert(Log, 1);
+    let mut cluster = cluster.settled();
+    // Three are still to move, each alone on its host and in its fault domain; the one that stays shares the one or the other with two.
+    cluster.desired.automation.misconfigured_at_once = 0;
+    for (id, host, zone) in [("log-1", "node-1", "log-1"), ("log-2", "node-2", "log-0"), ("log-3", "node-3", "log-2")] {
+        let group = cluster.kube.recorded.groups.get_mut(&group_id(id)).unwrap();
+        (group.packed, group.fault_domain) = (true, Some(zone.to_owned()));
+        let server = cluster.database.servers.get_mut(&group_id(id)).unwrap();
+        (server.host, server.zone) = (host.to_owned(), zone.to_owned());
+    }
+    let stays = cluster.database.servers.get_mut(&group_id("log-4")).unwrap();
+    (stays.host, stays.zone) = ("node-1".to_owned(), "log-0".to_owned());
+    cluster.database.coordinators =
+        ["log-1", "log-2", "log-5"].map(|id| format!("{}:4501", cluster.database.servers[&group_id(id)].dns_name)).to_vec();
+    cluster.desired.remove.insert("log-5".to_owned());
+    let done = told(&cluster.decided());
+    assert_eq!(changes(&done), ["coordinators sample-log-1, sample-log-2, sample-log-3"], "{:?}", cluster.decided().holds);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes};
-use crate::{AtMost, GroupCondition, NodeFacts};
+use crate::{AtMost, GroupCondition, NodeFacts, PodFacts, PodPhase};
 
 const TWO_HOURS: i64 = 7200;
 
@@ -71,6 +71,26 @@ fn a_pod_that_does_not_go_is_a_failure_although_its_process_goes_on() {
     cluster.pass(TWO_HOURS);
     cluster.round(5);
     assert_eq!(cluster.marked(), ["storage-8"]);
+}
+
+#[test]
+fn a_pod_that_does_not_get_ready_is_a_failure_although_its_process_goes_on() {
+    let failing: [fn(&mut PodFacts); 3] = [
+        |pod| pod.ready = false,
+        |pod| pod.phase = PodPhase::Unknown,
+        |pod| (pod.phase, pod.crashing) = (PodPhase::Pending, Some("foundationdb".to_owned())),
+    ];
+    for fails in failing {
+        let mut cluster = Cluster::usual();
+        fails(cluster.pod("stateless-5"));
+        cluster.round(5);
+        cluster.pass(TWO_HOURS - 60);
+        cluster.round(5);
+        assert!(cluster.marked().is_empty(), "it is given its time");
+        cluster.pass(60);
+        cluster.round(5);
+        assert_eq!(cluster.marked(), ["stateless-5"]);
+    }
 }
 
 #[test]

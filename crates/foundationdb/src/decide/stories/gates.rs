@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use quorate_quorum::{Epoch, Gate};
 
 use super::cluster::{Cluster, group_id, told};
-use super::distribution;
+use super::moves;
 use crate::ProcessClass::{Log, Stateless, Storage};
 use crate::{BucketLimits, ClassTemplate, PodPhase, PodUpdate, decide};
 
@@ -47,13 +47,13 @@ fn without_a_gate_the_danger_is_real() {
 
 fn everybody_moves_at_once() -> bool {
     let mut cluster = Cluster::usual();
-    distribution::into(&mut cluster, 2);
+    moves::into(&mut cluster, 2);
     let marked = cluster.decided().status.groups.into_values().filter(|group| group.removal.is_some() && group.class == Storage);
     marked.count() > 2
 }
 
 fn too_few_domains_are_left() -> bool {
-    let mut cluster = distribution::packed(4, 2);
+    let mut cluster = moves::packed(4, 2);
     for group in ["storage-6", "storage-7", "storage-8", "storage-9"] {
         let pod = cluster.pod(group);
         (pod.node, pod.ready, pod.phase) = (None, false, PodPhase::Pending);
@@ -66,7 +66,7 @@ fn too_few_domains_are_left() -> bool {
 }
 
 fn two_of_three_coordinators_go_at_once() -> bool {
-    let cluster = distribution::several_coordinators_in_a_domain();
+    let cluster = moves::several_coordinators_in_a_domain();
     let gone = told(&cluster.decided());
     let goes =
         |address: &&String| gone.iter().any(|step| step.strip_prefix("delete pod ").is_some_and(|pod| address.starts_with(pod)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_quorum::Hold;
 
 use super::cluster::{Change, Cluster};
-use super::distribution;
+use super::{hosts, moves};
 use crate::ProcessClass::{Log, Storage};
 use crate::{AtMost, AtOnce, BucketLimits, ClassTemplate, FieldProblem, NodeFacts, PodUpdate, RedundancyMode, reasons};
 
@@ -165,15 +165,15 @@ const EXAMPLES: &[(Change, usize)] = &[
     ),
     (
         |cluster| {
-            distribution::into(cluster, 2);
+            moves::into(cluster, 2);
         },
         0,
     ),
     (
         |cluster| {
-            *cluster = distribution::packed(6, 3);
-            distribution::no_host_to_spare(cluster);
-            distribution::into(cluster, 4);
+            *cluster = moves::packed(6, 3);
+            hosts::no_host_to_spare(cluster);
+            moves::into(cluster, 4);
         },
         3,
     ),

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes, group_id, told};
 use crate::AtOnce;
+use crate::ProcessClass::Storage;
 
 /// A cluster from which a storage process group is to go; its data takes ten minutes.
 fn one_goes() -> Cluster {
@@ -88,6 +89,19 @@ fn one_that_vanished_is_not_empty_before_the_database_can_know() {
 }
 
 #[test]
+fn after_a_recovery_the_database_needs_its_time_again_to_know_who_vanished() {
+    let mut cluster = one_goes();
+    cluster.rounds(10);
+    cluster.kill("storage-8");
+    cluster.rounds(17);
+    let now = cluster.now;
+    cluster.database.recover(now);
+    let done = cluster.rounds(17);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(cluster.rounds(10).contains(&"delete claim sample-storage-8-data".to_owned()));
+}
+
+#[test]
 fn isolated_and_blocked_ones_stay() {
     let mut cluster = one_goes();
     cluster.pod("storage-8").isolated = true;
@@ -150,6 +164,20 @@ fn who_went_without_exclusion_is_remembered_until_its_copies_were_made_again() {
 }
 
 #[test]
+fn who_went_without_exclusion_and_held_nothing_is_forgotten_at_once() {
+    let mut cluster = Cluster::usual();
+    // One that never found a node, and one that holds no copies.
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.rounds(3);
+    cluster.desired.counts.insert(Storage, 4);
+    cluster.desired.remove_without_exclusion = ["storage-12", "stateless-5"].map(str::to_owned).into();
+    cluster.rounds(4);
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-12")));
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("stateless-5")));
+}
+
+#[test]
 fn somebody_elses_pod_in_its_place_does_not_make_a_removed_group_come_back() {
     let mut cluster = Cluster::usual();
     cluster.desired.remove.insert("storage-8".to_owned());
@@ -180,7 +208,9 @@ fn an_empty_coordinator_that_lost_its_pod_gets_it_back_for_the_others_need_it() 
     cluster.kill("log-1");
     cluster.pass(20);
     let done = told(&cluster.decided());
-    assert!(done.contains(&"create pod sample-log-1".to_owned()), "{done:?}");
+    for made in ["create claim sample-log-1-data", "create pod sample-log-1"] {
+        assert!(done.contains(&made.to_owned()), "{done:?}");
+    }
     assert!(!done.iter().any(|step| step.starts_with("include")), "its place is not free: {done:?}");
 }
 
@@ -209,12 +239,14 @@ fn a_place_is_not_free_while_the_database_sees_a_process_of_the_group_there() {
 }
 
 #[test]
-fn whose_pod_was_made_and_not_seen_yet_is_not_gone() {
-    let mut cluster = Cluster::usual();
-    cluster.desired.remove.insert("storage-8".to_owned());
-    cluster.kube.unseen.insert("sample-storage-8".to_owned());
-    let done = cluster.rounds(60);
-    assert!(!done.iter().any(|step| step.starts_with("include")), "{done:?}");
-    cluster.kube.unseen.clear();
-    assert!(cluster.rounds(3).contains(&"include locality_instance_id:storage-8".to_owned()));
+fn whose_pod_or_volume_was_made_and_not_seen_yet_is_not_gone() {
+    for unseen in ["sample-storage-8", "sample-storage-8-data"] {
+        let mut cluster = Cluster::usual();
+        cluster.desired.remove.insert("storage-8".to_owned());
+        cluster.kube.unseen.insert(unseen.to_owned());
+        let done = cluster.rounds(60);
+        assert!(!done.iter().any(|step| step.starts_with("include")), "{done:?}");
+        cluster.kube.unseen.clear();
+        assert!(cluster.rounds(3).contains(&"include locality_instance_id:storage-8".to_owned()));
+    }
 }

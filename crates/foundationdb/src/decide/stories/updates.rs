@@ -65,15 +65,29 @@ fn no_zone_goes_while_a_copy_is_lost_however_healthy_the_data_looks() {
 
 #[test]
 fn another_zone_that_is_down_already_is_enough() {
-    let mut cluster = another_image();
-    cluster.desired.automation.deletion = AtOnce::Nothing;
-    cluster.kill("stateless-5");
-    cluster.rounds(3);
-    cluster.desired.automation.deletion = AtOnce::Zone;
-    let zone = cluster.group("stateless-5").fault_domain.clone();
-    let decision = cluster.decided();
-    let others = deleted(&told(&decision)).iter().any(|pod| cluster.kube.pods[*pod].node != zone);
-    assert!(!others, "{:?}", told(&decision));
+    let down: [fn(&mut Cluster); 4] = [
+        |cluster| cluster.kill("stateless-6"),
+        |cluster| cluster.pod("stateless-6").ready = false,
+        |cluster| cluster.pod("stateless-6").deleted_since = Some(cluster.now),
+        |cluster| {
+            cluster.unplaceable.insert("stateless-6".to_owned());
+            cluster.kube.pods.remove("sample-stateless-6");
+        },
+    ];
+    for goes_down in down {
+        let mut cluster = another_image();
+        let zone = cluster.group("stateless-6").fault_domain.clone();
+        let elsewhere = |cluster: &Cluster| {
+            let done = told(&cluster.decided());
+            deleted(&done).iter().any(|pod| cluster.kube.pods[*pod].node != zone)
+        };
+        assert!(elsewhere(&cluster), "otherwise another zone would be the first");
+        cluster.desired.automation.deletion = AtOnce::Nothing;
+        goes_down(&mut cluster);
+        cluster.rounds(3);
+        cluster.desired.automation.deletion = AtOnce::Zone;
+        assert!(!elsewhere(&cluster), "{:?}", told(&cluster.decided()));
+    }
 }
 
 #[test]
@@ -103,6 +117,13 @@ fn while_a_zone_comes_back_the_database_is_asked_every_second_and_at_rest_it_is_
     cluster.rounds(200);
     let wake = cluster.decided().wake.0.map(|wake| wake.duration_since(cluster.now).as_secs());
     assert_eq!(wake, Some(30));
+    // While a pod is not ready, its events are enough.
+    let mut cluster = another_image();
+    cluster.rounds(2);
+    let young = cluster.kube.pods.values_mut().find(|pod| pod.created == cluster.now).unwrap();
+    young.ready = false;
+    let wake = cluster.decided().wake.0.map(|wake| wake.duration_since(cluster.now).as_secs());
+    assert_eq!(wake, Some(5));
     // Data that moves for hours is no zone that comes back.
     let mut cluster = another_image();
     cluster.spoil(|report| report.full_replication = Some(false));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::cluster::{Cluster, codes, told};
+use super::cluster::{Cluster, told};
 use crate::ProcessClass::{Log, Stateless, Storage};
 use crate::{Distribution, GroupCondition, PodUpdate, ProcessClass};
 
@@ -22,12 +22,6 @@ pub(super) fn into(cluster: &mut Cluster, domains: u32) {
     cluster.desired.distribution = Some(Distribution { domains, required: false });
 }
 
-/// Only the hosts that have storage processes are left.
-pub(super) fn no_host_to_spare(cluster: &mut Cluster) {
-    let storage = cluster.kube.pods.iter().filter(|(name, _)| name.contains("storage"));
-    cluster.nodes = storage.filter_map(|(_, pod)| pod.node.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-}
-
 /// How many live process groups each fault domain of a class holds; those in none count under an empty name.
 fn held(cluster: &Cluster, class: ProcessClass) -> BTreeMap<String, usize> {
     let mut held = BTreeMap::new();
@@ -37,12 +31,12 @@ fn held(cluster: &Cluster, class: ProcessClass) -> BTreeMap<String, usize> {
     held
 }
 
-fn storage(cluster: &Cluster) -> Vec<usize> {
+pub(super) fn storage(cluster: &Cluster) -> Vec<usize> {
     held(cluster, Storage).into_values().collect()
 }
 
 /// Goes on until nothing is left to do, and names everybody who went meanwhile.
-fn moved(cluster: &mut Cluster) -> Vec<String> {
+pub(super) fn moved(cluster: &mut Cluster) -> Vec<String> {
     let before: BTreeSet<String> = ids(cluster);
     let mut seen = before.clone();
     cluster.until(|decision| decision.steps.is_empty() && decision.holds.is_empty() && decision.status.reconciled.is_some());
@@ -53,7 +47,7 @@ fn moved(cluster: &mut Cluster) -> Vec<String> {
     seen.difference(&ids(cluster)).cloned().collect()
 }
 
-fn ids(cluster: &Cluster) -> BTreeSet<String> {
+pub(super) fn ids(cluster: &Cluster) -> BTreeSet<String> {
     cluster.kube.recorded.groups.keys().map(|id| id.0.clone()).collect()
 }
 
@@ -216,80 +210,6 @@ pub(super) fn several_coordinators_in_a_domain() -> Cluster {
     cluster.desired.image = "fdb:another".to_owned();
     cluster.desired.automation.pod_update = PodUpdate::Delete;
     cluster
-}
-
-#[test]
-fn a_domain_without_a_host_is_waited_for_or_set_aside() {
-    for required in [true, false] {
-        let mut cluster = packed(6, 3);
-        no_host_to_spare(&mut cluster);
-        cluster.desired.distribution = Some(Distribution { domains: 4, required });
-        cluster.until(|decision| codes(decision).contains(&"TooFewHosts"));
-        cluster.pass(400);
-        cluster.rounds(200);
-        let aside: Vec<&str> = cluster.kube.recorded.set_aside.keys().map(String::as_str).collect();
-        if required {
-            assert_eq!(aside, Vec::<&str>::new());
-            assert!(codes(&cluster.decided()).contains(&"TooFewHosts"));
-            assert_eq!(storage(&cluster), [2, 2, 1, 1]);
-        } else {
-            assert_eq!(aside, ["storage-3"]);
-            assert_eq!(storage(&cluster), [2, 2, 2]);
-            assert!(codes(&cluster.decided()).is_empty(), "{:?}", codes(&cluster.decided()));
-        }
-        cluster.nodes.push("node-new".to_owned());
-        moved(&mut cluster);
-        assert!(cluster.kube.recorded.set_aside.is_empty());
-        assert_eq!(storage(&cluster), [2, 2, 1, 1]);
-    }
-}
-
-#[test]
-fn who_finds_no_host_is_not_replaced_again_and_again() {
-    for required in [true, false] {
-        let mut cluster = packed(6, 3);
-        no_host_to_spare(&mut cluster);
-        // Sooner than a domain is set aside, and with all the room there can be.
-        cluster.desired.automation.replacements.after = jiff::SignedDuration::from_secs(60);
-        cluster.desired.automation.replacements.at_once = 10;
-        cluster.desired.distribution = Some(Distribution { domains: 4, required });
-        cluster.until(|decision| codes(decision).contains(&"TooFewHosts"));
-        let waiting = ids(&cluster);
-        cluster.rounds(40);
-        assert_eq!(ids(&cluster), waiting);
-        cluster.pass(400);
-        cluster.rounds(200);
-        let aside: Vec<&str> = cluster.kube.recorded.set_aside.keys().map(String::as_str).collect();
-        assert_eq!(aside, if required { vec![] } else { vec!["storage-3"] });
-    }
-}
-
-#[test]
-fn no_domain_is_set_aside_that_the_redundancy_mode_needs() {
-    let mut cluster = packed(6, 3);
-    for group in ["storage-6", "storage-7", "storage-8", "storage-9", "storage-10", "storage-11"] {
-        let pod = cluster.pod(group);
-        (pod.node, pod.ready, pod.phase) = (None, false, crate::PodPhase::Pending);
-        cluster.unplaceable.insert(group.to_owned());
-    }
-    cluster.round(5);
-    cluster.pass(400);
-    assert_eq!(cluster.decided().status.set_aside.len(), 1, "double needs two");
-}
-
-#[test]
-fn with_fewer_domains_those_that_are_aside_are_taken_up_where_the_mode_needs_them() {
-    let mut cluster = packed(6, 2);
-    no_host_to_spare(&mut cluster);
-    into(&mut cluster, 4);
-    cluster.until(|decision| decision.status.set_aside.keys().filter(|domain| domain.starts_with("storage")).count() == 2);
-    // Those that are aside need not be the last ones.
-    let aside = cluster.kube.recorded.set_aside.clone();
-    let moved = aside.into_iter().map(|(domain, aside)| (domain.replace("-3", "-1"), aside)).collect();
-    cluster.kube.recorded.set_aside = moved;
-    into(&mut cluster, 3);
-    let decision = cluster.decided();
-    assert!(!decision.status.set_aside.keys().any(|domain| domain.starts_with("storage")), "{:?}", decision.status.set_aside);
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! Hosts for logical fault domains: one whose pods find none is waited for, or set aside until there is another node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_quorum::{Gate, Hold, Severity};
+
+use super::Draft;
+use crate::{Distribution, GroupCondition, ProcessClass, ProcessGroup, SetAside, domain_key, objects, reasons};
+
+pub(super) fn propose(draft: &mut Draft<'_>) {
+    let Some(distribution) = draft.seen.desired.distribution else { return draft.status.set_aside.clear() };
+    take_up_again(draft, distribution);
+    let patience = draft.seen.desired.automation.ignore_pending_after;
+    for class in draft.classes().into_iter().filter(|class| objects::domains_must_be_apart(*class)) {
+        let mut homeless = homeless(draft, class, distribution);
+        homeless.sort();
+        let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
+        let mut used = in_use(draft, class, distribution).len();
+        let mut waiting = Vec::new();
+        for (since, domain) in homeless {
+            let due = since + patience;
+            let may = !distribution.required && Gate::EnoughDomains.passes(used > minimum);
+            if may && due <= draft.seen.now {
+                used -= 1;
+                set_aside(draft, &domain, class, used);
+            } else {
+                if may {
+                    draft.wake.at(due);
+                }
+                waiting.push((domain, since));
+            }
+        }
+        if !waiting.is_empty() {
+            let hold = too_few_hosts(class, &waiting, distribution, used > minimum);
+            draft.holds.push(hold);
+        }
+    }
+}
+
+/// The domains of a class that have not been set aside.
+pub(super) fn in_use(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) -> Vec<u32> {
+    let prefix = draft.seen.desired.prefix.as_deref();
+    (0..distribution.domains).filter(|domain| !draft.status.set_aside.contains_key(&domain_key(prefix, class, *domain))).collect()
+}
+
+/// Whether a process group never ran, because no pod of its domain is on a host.
+pub(super) fn finds_no_host(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
+    let pending = |group: &ProcessGroup| group.conditions.contains_key(&GroupCondition::PodPending);
+    pending(group)
+        && group.addresses.is_empty()
+        && objects::domains_must_be_apart(group.class)
+        && group.domain_key().is_some_and(|domain| {
+            draft.live(group.class).filter(|(_, other)| other.domain_key() == Some(domain)).all(|(_, other)| pending(other))
+        })
+}
+
+/// Domains in use of a class that have process groups, and none of them on a node; and since when none is.
+fn homeless(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) -> Vec<(jiff::Timestamp, String)> {
+    let mut domains: BTreeMap<&str, Option<jiff::Timestamp>> = BTreeMap::new();
+    for (_, group) in draft.live(class) {
+        let Some(domain) = group.domain_key() else { continue };
+        let since = group.conditions.get(&GroupCondition::PodPending).copied();
+        domains.entry(domain).and_modify(|all| *all = all.zip(since).map(|(a, b)| a.max(b))).or_insert(since);
+    }
+    let prefix = draft.seen.desired.prefix.as_deref();
+    let in_use = in_use(draft, class, distribution).into_iter().map(|domain| domain_key(prefix, class, domain));
+    in_use.filter_map(|domain| Some(((*domains.get(domain.as_str())?)?, domain))).collect()
+}
+
+fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usize) {
+    let aside = SetAside { since: draft.seen.now, open_nodes: draft.seen.kube.open_nodes };
+    draft.status.set_aside.insert(domain.to_owned(), aside);
+    let note =
+        format!("no host was found for fault domain {domain}; the process groups of class {class} share the {left} others");
+    draft.notice(Severity::Warning, "FaultDomainSetAside", note);
+}
+
+/// With a node more than there were, every domain that was set aside is tried again.
+fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
+    if draft.status.set_aside.is_empty() {
+        return;
+    }
+    let open = draft.seen.kube.open_nodes;
+    let prefix = draft.seen.desired.prefix.as_deref();
+    let wanted: BTreeSet<String> = ProcessClass::ALL
+        .iter()
+        .flat_map(|class| (0..distribution.domains).map(|domain| domain_key(prefix, *class, domain)))
+        .collect();
+    draft.status.set_aside.retain(|domain, _| wanted.contains(domain));
+    for aside in draft.status.set_aside.values_mut() {
+        aside.open_nodes = aside.open_nodes.min(open);
+    }
+    // With fewer domains than there were, those that are aside may be needed.
+    let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
+    let too_few = ProcessClass::ALL.iter().any(|class| in_use(draft, *class, distribution).len() < minimum);
+    let again = distribution.required || too_few || draft.status.set_aside.values().any(|aside| aside.open_nodes < open);
+    if again && !draft.status.set_aside.is_empty() {
+        let domains: Vec<String> = std::mem::take(&mut draft.status.set_aside).into_keys().collect();
+        draft.notice(Severity::Normal, "FaultDomainTakenUp", format!("trying again: {}", domains.join(", ")));
+    }
+}
+
+fn too_few_hosts(
+    class: ProcessClass,
+    waiting: &[(String, jiff::Timestamp)],
+    distribution: Distribution,
+    may_do_with_fewer: bool,
+) -> Hold {
+    let names: Vec<&str> = waiting.iter().map(|(domain, _)| domain.as_str()).collect();
+    let what = format!("no host was found for fault domain {} of class {class}", names.join(", "));
+    let (sentence, released_by) = match (distribution.required, may_do_with_fewer) {
+        (true, _) => (format!("{what}; spec.distribution.required is true, so it is waited for"), String::new()),
+        (false, true) => (format!("{what}; it is set aside if that lasts"), " or its being set aside".to_owned()),
+        (false, false) => (format!("{what}; with fewer the redundancy mode could not be kept"), String::new()),
+    };
+    let released_by = format!("{} more hosts without other fault domains of this class{released_by}", waiting.len());
+    let hold = Hold::new(reasons::TOO_FEW_HOSTS, names[0], sentence, released_by);
+    let since = waiting.iter().map(|(_, since)| *since).min();
+    let hold =
+        hold.compared(format!("{} hosts too few", waiting.len()), format!("one for each of {} domains", distribution.domains));
+    match since {
+        Some(since) => hold.since(since),
+        None => hold,
+    }
+}
