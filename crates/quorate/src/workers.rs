@@ -57,7 +57,7 @@ mod tests {
     fn results_come_in_order_and_each_once() {
         let mut seen = Vec::new();
         let slow_when_even = |number: u64| {
-            (0..if number % 2 == 0 { 20_000 } else { 1 })
+            (0..if number.is_multiple_of(2) { 20_000 } else { 1 })
                 .fold(number, |sum: u64, one| sum.wrapping_add(std::hint::black_box(one)));
             number * 10
         };

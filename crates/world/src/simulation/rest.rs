@@ -10,6 +10,7 @@ use quorate_operator::checked_wish;
 
 use super::hands::DISK_WORN;
 use super::run::World;
+use crate::database::Database;
 use crate::mirror::Mirror;
 use crate::scenery;
 use crate::view::{is_ready, label};
@@ -74,7 +75,7 @@ impl World {
     /// Too few hosts have processes for all copies or all coordinators, and nothing else is waited for. Where pods land is for the
     /// scheduler to say; one that had no other choice at the time is not moved by anybody but its user.
     pub(super) fn is_short_of_zones(&self) -> bool {
-        let replicas = self.databases.look(&scenery::known_as(), |database| database.and_then(|database| database.replicas()));
+        let replicas = self.databases.look(&scenery::known_as(), |database| database.and_then(Database::replicas));
         let Some((storage, log)) = replicas else { return false };
         self.cluster.look(|world| {
             let Some(cluster) = world.clusters.values().next() else { return false };
@@ -82,7 +83,7 @@ impl World {
             let waited_for: BTreeSet<&str> = holds.map(|hold| hold.reason.as_str()).collect();
             let hosts = hosts(world, cluster);
             let of = |classes: &[ProcessClass]| {
-                classes.iter().flat_map(|class| hosts.get(class)).flatten().collect::<BTreeSet<_>>().len()
+                classes.iter().filter_map(|class| hosts.get(class)).flatten().collect::<BTreeSet<_>>().len()
             };
             let for_copies = of(&[ProcessClass::Storage]) < storage || of(&[ProcessClass::Log]) < log;
             let coordinators = checked_wish(cluster).coordinator_count();
