@@ -125,12 +125,15 @@ impl World {
     /// Whether nothing is missing in the database, and nothing would be lost with a volume; and nobody is about to take another one.
     pub(super) fn can_do_without(&self, volume: &str) -> bool {
         let others_go = self.cluster.look(|world| {
-            world.clusters.values().any(|cluster| {
-                let groups = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
-                let asked = cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten();
-                let asked: Vec<&String> = asked.collect();
-                groups.filter_map(|group| group.process_group_id.as_ref()).any(|id| asked.contains(&id))
-            })
+            // On a node that is lost, a claim goes when that is back.
+            let one_goes = world.claims.values().any(|claim| claim.metadata.deletion_timestamp.is_some());
+            one_goes
+                || world.clusters.values().any(|cluster| {
+                    let groups = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
+                    let asked = cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten();
+                    let asked: Vec<&String> = asked.collect();
+                    groups.filter_map(|group| group.process_group_id.as_ref()).any(|id| asked.contains(&id))
+                })
         });
         !others_go
             && self.databases.look(&crate::scenery::known_as(), |database| {
