@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use quorate_foundationdb::DatabaseReport;
 use quorate_operator::{Bystander, Watched};
@@ -124,9 +124,9 @@ fn decision(population: &Population) -> Result<Sized> {
         let start = Instant::now();
         black_box(DatabaseReport::parse(population.document.as_bytes())?);
         sized.parse = sized.parse.min(start.elapsed());
-        let seen = Sighting::Seen { at: population.now, facts: report.clone() };
+        let report = report.clone();
         let start = Instant::now();
-        black_box(bystander.plan(&key(CLUSTER), population.now, seen)).context("there is no such cluster")?;
+        population.planned(&bystander, report)?;
         sized.plan = sized.plan.min(start.elapsed());
     }
     Ok(sized)

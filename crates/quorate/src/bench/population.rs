@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use quorate_fdb_client::{Answer, Call, FoundationDb, Look, Target};
+use quorate_foundationdb::DatabaseReport;
 use quorate_operator::{Bystander, ClusterKey, Watched};
+use quorate_quorum::Sighting;
 use quorate_world::Stage;
 use quorate_world::scenery::{CLUSTER, NAMESPACE};
 use quorate_world::stage::in_virtual_time;
@@ -13,8 +15,8 @@ use serde_json::{Map, Value};
 
 use super::stage::{self, Counts};
 
-/// The cluster that is copied.
-const ORIGINAL: Counts = Counts { storage: 12, log: 4, stateless: 4 };
+/// The cluster that is copied: five hundred times, no class has more process groups than may be asked for.
+const ORIGINAL: Counts = Counts { storage: 10, log: 6, stateless: 4 };
 /// The numbers of a copy's process groups are so far from those of the one before.
 const NUMBERS: u64 = 1000;
 /// And so are its addresses: the world's pods have theirs in 198.18.0.0/16.
@@ -140,6 +142,15 @@ impl Population {
         Ok(())
     }
 
+    /// What is planned for it, which is nothing: it is at rest.
+    pub(super) fn planned(&self, by: &Bystander, report: DatabaseReport) -> Result<()> {
+        let seen = Sighting::Seen { at: self.now, facts: report };
+        let (decision, status) = by.plan(&key(CLUSTER), self.now, seen).context("there is no such cluster")?;
+        let right = status.reconciled_process_groups == status.desired_process_groups && decision.holds.is_empty();
+        ensure!(right, "the plan is not that of a cluster at rest: {:?}", decision.holds.first());
+        Ok(())
+    }
+
     /// How many bytes its objects are.
     pub(super) fn bytes(&self) -> usize {
         self.cluster.len() + self.pods.iter().chain(&self.claims).chain(&self.others).map(String::len).sum::<usize>()
@@ -191,8 +202,6 @@ fn shifted_number(before: &str, number: &str, copy: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_foundationdb::DatabaseReport;
-    use quorate_quorum::Sighting;
 
     #[test]
     fn a_copy_has_names_and_addresses_of_its_own() {
