@@ -12,7 +12,9 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
     match gate {
         Gate::RecordedFirst => Some("api"),
         Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
-        Gate::Skip => Some("users"),
+        Gate::EnoughZonesAtBirth | Gate::EligibleCoordinators => Some("everything"),
+        Gate::Skip | Gate::OnlyOurPods => Some("users"),
+        Gate::MovesAtOnce | Gate::EnoughDomains => Some("domains"),
         Gate::ReplacesOnlyWhenAvailable => Some("nodes"),
         Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => Some("replacements"),
         Gate::CoordinatorsFirst | Gate::RecoverySpacing => Some("coordinators"),
