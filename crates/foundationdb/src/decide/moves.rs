@@ -32,7 +32,7 @@ pub(super) fn leaving(draft: &Draft<'_>, class: ProcessClass) -> Vec<ProcessGrou
     }
     // Whoever was made for a logical fault domain goes with it, coordinators last here as well.
     let mut packed: Vec<ProcessGroupId> = draft.live(class).filter(|(_, group)| group.packed).map(|(id, _)| id.clone()).collect();
-    packed.sort_by_key(|id| draft.is_coordinator(id));
+    packed.sort_by_cached_key(|id| draft.is_coordinator(id));
     packed
 }
 
