@@ -14,7 +14,7 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
         Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
         Gate::EnoughZonesAtBirth | Gate::EligibleCoordinators => Some("everything"),
         Gate::Skip | Gate::OnlyOurPods => Some("users"),
-        Gate::MovesAtOnce | Gate::EnoughDomains => Some("domains"),
+        Gate::MovesAtOnce => Some("domains"),
         Gate::ReplacesOnlyWhenAvailable => Some("nodes"),
         Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => Some("replacements"),
         Gate::CoordinatorsFirst | Gate::RecoverySpacing => Some("coordinators"),
