@@ -129,6 +129,20 @@ impl Database {
         (quorum.answering != quorum.all).then(|| format!("{} of {} coordinators answer", quorum.answering, quorum.all))
     }
 
+    /// Whether nothing is missing that was anywhere else than in this zone: without the zone, no more is missing then.
+    pub fn is_whole_apart_from(&self, zone: &str) -> bool {
+        let there = |localities: &super::policy::Localities| localities.get("zoneid").is_some_and(|own| own == zone);
+        let copies = self.data.shards.iter().all(|shard| {
+            let kept: Vec<u64> = self.data.kept(shard, &self.volumes).collect();
+            let mut missing = shard.copies.iter().filter(|id| !kept.contains(id));
+            missing.all(|id| self.data.servers.get(id).is_some_and(|server| there(&server.localities)))
+        });
+        let logs = self.logs.iter().all(|generation| {
+            generation.servers.iter().all(|server| generation.kept(server, &self.volumes) || there(&server.localities))
+        });
+        self.available() && copies && logs
+    }
+
     /// How many coordinators there are, and how many run.
     pub fn quorum(&self) -> Quorum {
         Quorum {

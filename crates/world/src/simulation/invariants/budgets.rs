@@ -77,7 +77,8 @@ impl Invariants {
         self.demand(26, other.is_none(), || {
             format!("{client} took {id} in zone {zone} down while {} is down", other.unwrap_or_default())
         });
-        let whole = !self.taken_down.is_empty() || self.memory.may_be_whole(arrival.sent);
+        let apart_from_it = stage.database.is_some_and(|database| database.is_whole_apart_from(&zone));
+        let whole = !self.taken_down.is_empty() || apart_from_it || self.memory.may_be_whole(arrival.sent);
         self.demand(21, whole, || format!("{client} took {id} in zone {zone} down, and copies have been missing for long"));
         self.majority_stays(client, id, stage);
         let down = |other: &str| {
