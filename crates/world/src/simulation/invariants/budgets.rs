@@ -5,6 +5,7 @@ use quorate_fdb_client::Call;
 
 use super::super::faults::{Arrival, Asked};
 use super::{Invariants, Stage};
+use crate::database::Server;
 
 /// What happened since, a report of some seconds ago could not say.
 pub(super) const UNKNOWN_FOR: SignedDuration = SignedDuration::from_secs(15);
@@ -68,7 +69,8 @@ impl Invariants {
     pub(super) fn one_zone_at_a_time(&mut self, arrival: &Arrival, id: &str, stage: Stage<'_>) {
         let client = &arrival.client;
         let Some((server, _)) = self.memory.servers.get(id) else { return };
-        if !stage.database.is_some_and(|database| database.servers().any(|server| server.group == id)) {
+        let long = |server: &Server| stage.time.duration_since(server.started) >= UNKNOWN_FOR;
+        if !stage.database.is_some_and(|database| database.servers().any(|server| server.group == id && long(&server))) {
             return;
         }
         let (zone, volume) = (server.zone.clone(), server.volume.clone());
