@@ -15,6 +15,12 @@ fn another_image() -> Cluster {
     cluster
 }
 
+/// The pods that are on other nodes than that of a process group.
+fn pods_elsewhere(cluster: &mut Cluster, id: &str) -> BTreeSet<String> {
+    let node = cluster.pod(id).node.clone();
+    cluster.kube.pods.iter().filter(|(_, pod)| pod.node != node).map(|(name, _)| name.clone()).collect()
+}
+
 fn deleted(done: &[String]) -> Vec<&str> {
     done.iter().filter_map(|step| step.strip_prefix("delete pod ")).collect()
 }
@@ -95,9 +101,7 @@ fn a_pod_that_does_not_go_holds_other_zones_up_only_for_a_while() {
     let mut cluster = another_image();
     let asked_to_go = cluster.now;
     cluster.pod("storage-8").deleted_since = Some(asked_to_go);
-    let zone = cluster.pod("storage-8").node.clone();
-    let elsewhere: BTreeSet<String> =
-        cluster.kube.pods.iter().filter(|(_, pod)| pod.node != zone).map(|(name, _)| name.clone()).collect();
+    let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
     let done = cluster.rounds(118);
     assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
     // After ten minutes it is left out of account, although it counts as failing by then.
@@ -279,9 +283,7 @@ fn deletions_that_never_arrived_hold_nothing_up_for_ever() {
 fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows() {
     let mut cluster = another_image();
     cluster.desired.automation.deletion = AtOnce::Nothing;
-    let zone = cluster.pod("storage-8").node.clone();
-    let elsewhere: BTreeSet<String> =
-        cluster.kube.pods.iter().filter(|(_, pod)| pod.node != zone).map(|(name, _)| name.clone()).collect();
+    let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
     cluster.kube.claims.remove("sample-storage-8-data");
     let done = told(&cluster.round(1));
     assert!(done.iter().any(|step| step.starts_with("create claim sample-storage-8")), "{done:?}");
