@@ -1,6 +1,7 @@
 //! What happens to a cluster: one line per concern, each in a file of its own. No concern stops another; each names its own holds and
 //! its own wake-up, and the budget grants what takes something away.
 
+mod alongside;
 mod birth;
 mod bounce;
 mod claims;
@@ -8,6 +9,7 @@ mod conditions;
 mod config_map;
 mod configuration;
 mod coordinators;
+mod copies;
 mod disruption_budget;
 mod draft;
 mod exclusion;
@@ -199,6 +201,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     revival::propose(&mut draft);
     birth::learn(&mut draft);
     conditions::observe(&mut draft);
+    copies::remember(&mut draft);
     draft.budget = draft.zone_budget();
     // Before anything is made or replaced: nothing is made for who is empty, and who is makes room in its bucket.
     removal::confirm(&mut draft);

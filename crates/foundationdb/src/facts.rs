@@ -1,9 +1,10 @@
 //! What is known when a decision is made: Kubernetes' side, and what the object's own status recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use quorate_quorum::Epoch;
+use quorate_quorum::{Epoch, Shared};
 
 use crate::objects::Requests;
 use crate::{ProcessGroup, ProcessGroupId};
@@ -12,9 +13,9 @@ use crate::{ProcessGroup, ProcessGroupId};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeFacts {
     /// Pods of this cluster, by name.
-    pub pods: BTreeMap<String, PodFacts>,
+    pub pods: BTreeMap<String, Shared<PodFacts>>,
     /// Volume claims of this cluster, by name.
-    pub claims: BTreeMap<String, ClaimFacts>,
+    pub claims: BTreeMap<String, Shared<ClaimFacts>>,
     /// Services of this cluster, by name.
     pub services: BTreeMap<String, ServiceFacts>,
     /// The ConfigMap of this cluster, if it is there.
@@ -56,8 +57,8 @@ pub struct PodFacts {
     pub asked_for: Option<String>,
     /// The digest of how that was rendered, from our annotation.
     pub rendering: Option<String>,
-    /// What its monitor says it runs with: the configuration, as the monitor wrote it down.
-    pub active_configuration: Option<String>,
+    /// What its monitor says it runs with: the configuration, as the monitor wrote it down. All of a class say the same.
+    pub active_configuration: Option<Arc<str>>,
     /// The content of the ConfigMap that it was last poked for, from the existing operator's annotation.
     pub outdated_seen: Option<String>,
     /// What its monitor says of its environment.

@@ -118,6 +118,12 @@ impl Argument {
 
     /// What it becomes in a pod with this environment, for the process of this number.
     pub fn resolved(&self, environment: &BTreeMap<String, String>, process: i64) -> Result<String, ArgumentError> {
+        let mut text = String::new();
+        self.write(environment, process, &mut text)?;
+        Ok(text)
+    }
+
+    fn write(&self, environment: &BTreeMap<String, String>, process: i64, text: &mut String) -> Result<(), ArgumentError> {
         let kind = self.kind.unwrap_or(ArgumentKind::Literal);
         let incomplete = |field| ArgumentError::Incomplete { kind, field };
         let variable = || {
@@ -126,12 +132,12 @@ impl Argument {
             Ok((name, value))
         };
         match kind {
-            ArgumentKind::Literal => self.value.clone().ok_or(incomplete("value")),
-            ArgumentKind::Concatenate => self.values.iter().map(|part| part.resolved(environment, process)).collect(),
-            ArgumentKind::Environment => variable().map(|(_, value)| value.clone()),
+            ArgumentKind::Literal => text.push_str(self.value.as_ref().ok_or(incomplete("value"))?),
+            ArgumentKind::Concatenate => self.values.iter().try_for_each(|part| part.write(environment, process, text))?,
+            ArgumentKind::Environment => text.push_str(variable()?.1),
             ArgumentKind::ProcessNumber => {
                 let number = process.saturating_mul(self.multiplier.filter(|factor| *factor != 0).unwrap_or(1));
-                Ok(number.saturating_add(self.offset.unwrap_or(0)).to_string())
+                text.push_str(&number.saturating_add(self.offset.unwrap_or(0)).to_string());
             }
             ArgumentKind::IpList => {
                 let (name, value) = variable()?;
@@ -141,13 +147,11 @@ impl Argument {
                     Err(_) => false,
                 };
                 let found = value.split(',').map(str::trim).find(fits);
-                found.map(str::to_owned).ok_or_else(|| ArgumentError::NoAddress {
-                    variable: name.clone(),
-                    value: value.clone(),
-                    family,
-                })
+                let none = || ArgumentError::NoAddress { variable: name.clone(), value: value.clone(), family };
+                text.push_str(found.ok_or_else(none)?);
             }
         }
+        Ok(())
     }
 }
 
@@ -155,6 +159,23 @@ impl MonitorConfiguration {
     /// The arguments of the process of this number, in a pod with this environment.
     pub fn command_line(&self, environment: &BTreeMap<String, String>, process: i64) -> Result<Vec<String>, ArgumentError> {
         self.arguments.iter().map(|argument| argument.resolved(environment, process)).collect()
+    }
+
+    /// Writes the same into a text, with spaces between the arguments: for who asks for thousands of processes.
+    pub fn write_command_line(
+        &self,
+        environment: &BTreeMap<String, String>,
+        process: i64,
+        text: &mut String,
+    ) -> Result<(), ArgumentError> {
+        text.clear();
+        for argument in &self.arguments {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            argument.write(environment, process, text)?;
+        }
+        Ok(())
     }
 }
 

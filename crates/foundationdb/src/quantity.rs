@@ -2,7 +2,7 @@
 
 /// Whether one quantity is less than another. What can't be read is not less than anything.
 pub(crate) fn is_less(one: &str, other: &str) -> bool {
-    matches!((amount(one), amount(other)), (Some(one), Some(other)) if one < other)
+    one != other && matches!((amount(one), amount(other)), (Some(one), Some(other)) if one < other)
 }
 
 /// The number behind a quantity such as `500m` or `8Gi`.

@@ -54,8 +54,23 @@ pub fn lost<'a>(
 
 /// Whether the database has had the time to learn what vanished at a moment. After a recovery it begins to count anew.
 pub fn database_knows(report: &DatabaseReport, since: Timestamp, now: Timestamp) -> bool {
-    let calm = report.seconds_since_recovery().is_some_and(|seconds| seconds >= DATABASE_KNOWS_AFTER.as_secs_f64());
-    calm && now.duration_since(since) >= DATABASE_KNOWS_AFTER
+    is_calm(report) && now.duration_since(since) >= DATABASE_KNOWS_AFTER
+}
+
+/// Whether the last recovery is so long ago that the database knows who is dead.
+pub fn is_calm(report: &DatabaseReport) -> bool {
+    report.seconds_since_recovery().is_some_and(|seconds| seconds >= DATABASE_KNOWS_AFTER.as_secs_f64())
+}
+
+/// Whether the database itself says that some data has fewer copies than it should.
+pub fn lacks_copies(report: &DatabaseReport, mode: RedundancyMode) -> bool {
+    let left = report.data.as_ref().and_then(|data| data.min_replicas_remaining);
+    left.is_some_and(|left| left < copies(report, mode).storage)
+}
+
+/// The copies that are kept now.
+fn copies(report: &DatabaseReport, mode: RedundancyMode) -> Copies {
+    Copies::named(report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref()), mode)
 }
 
 /// Whether processes of a class hold copies of data or logs.
@@ -71,8 +86,7 @@ pub fn is_replicated(report: &DatabaseReport) -> bool {
 
 /// What stands in the way of taking a whole zone down for a while, in the order in which it matters.
 pub fn missing_for_a_disruption(report: &DatabaseReport, mode: RedundancyMode, lost_zones: &BTreeSet<String>) -> Option<String> {
-    let copies =
-        Copies::named(report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref()), mode);
+    let copies = copies(report, mode);
     if !report.is_whole() {
         return Some("the database's report is not whole".to_owned());
     }

@@ -58,16 +58,22 @@ impl Bystander {
         now: Timestamp,
         database: Sighting<DatabaseReport>,
     ) -> Option<(ClusterDecision, FoundationDBClusterStatus)> {
-        let known = self.index.get(key)?;
-        let object = known.object.clone()?;
-        let status = object.status.as_ref();
-        let kube = KubeFacts { recorded: recorded_status(status), ..self.index.facts(known, &object) };
-        let journal = recorded_journal(status);
-        let epoch = kube.recorded.epoch.max(Epoch(1));
-        let seen = ClusterSnapshot { now, epoch, desired: checked_wish(&object), kube, database, journal };
+        let seen = self.snapshot(key, now, database)?;
         let decision = decide(&seen);
+        let status = self.index.get(key)?.object.as_ref()?.status.as_ref();
         let shown = shown_status(status, &decision, &seen.desired, now);
         Some((decision, shown))
+    }
+
+    /// Everything that a decision about a cluster depends on, now; nothing if there is no such cluster.
+    pub fn snapshot(&self, key: &ClusterKey, now: Timestamp, database: Sighting<DatabaseReport>) -> Option<ClusterSnapshot> {
+        let known = self.index.get(key)?;
+        let object = known.object.as_ref()?;
+        let status = object.status.as_ref();
+        let kube = KubeFacts { recorded: recorded_status(status), ..self.index.facts(known, object) };
+        let journal = recorded_journal(status);
+        let epoch = kube.recorded.epoch.max(Epoch(1));
+        Some(ClusterSnapshot { now, epoch, desired: checked_wish(object), kube, database, journal })
     }
 }
 

@@ -21,13 +21,18 @@ pub(crate) fn run(simulate: &Simulate) -> Result<ExitCode> {
 
     let seeds = simulate.seeds.unwrap_or(200);
     let mut survivors = Vec::new();
-    let gates = Gate::ALL.len() as u64;
+    if let Some(name) = simulate.gate.iter().find(|name| Gate::ALL.iter().all(|gate| gate.name() != **name)) {
+        let names: Vec<&str> = Gate::ALL.iter().map(|gate| gate.name()).collect();
+        anyhow::bail!("--gate: there is no gate {name}; there are {}", names.join(", "));
+    }
+    let is_meant = |gate: &Gate| simulate.gate.is_empty() || simulate.gate.iter().any(|name| name == gate.name());
+    let gates: Vec<Gate> = Gate::ALL.into_iter().filter(is_meant).collect();
     let tried = |number: u64| {
-        let gate = Gate::ALL[usize::try_from(number).unwrap_or_default()];
+        let gate = gates[usize::try_from(number).unwrap_or_default()];
         let noticed = first_to_notice(seeds, Scenario::ALL, |scenario, seed| gate.removed_during(|| run(scenario, seed)));
         (gate.name(), noticed)
     };
-    crate::workers::in_order(0..gates, tried, |_, (name, noticed)| {
+    crate::workers::in_order(0..gates.len() as u64, tried, |_, (name, noticed)| {
         let line = match noticed {
             None => {
                 survivors.push(name);
@@ -42,7 +47,7 @@ pub(crate) fn run(simulate: &Simulate) -> Result<ExitCode> {
         }
         Ok(())
     })?;
-    let (mutants, killed) = (Gate::ALL.len(), Gate::ALL.len() - survivors.len());
+    let (mutants, killed) = (gates.len(), gates.len() - survivors.len());
     if simulate.json {
         let summary = serde_json::json!({"mutants": mutants, "killed": killed, "survivors": survivors});
         println!("{}", serde_json::to_string(&summary)?);

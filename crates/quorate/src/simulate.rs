@@ -42,6 +42,9 @@ pub(crate) struct Simulate {
     /// Take each safety gate away in turn, and see whether a world notices (only in builds with the feature `mutants`).
     #[arg(long)]
     mutants: bool,
+    /// Only this gate, by its name; may be said several times.
+    #[arg(long, value_name = "NAME", requires = "mutants")]
+    pub(crate) gate: Vec<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,20 +4,38 @@
 //! evidence that something is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
+use super::alongside::Alongside;
 use super::members::Server;
 use super::{Draft, is_ours};
 use crate::monitor::MonitorConfiguration;
 use crate::report::host;
-use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
+use crate::{
+    ClaimFacts, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects,
+};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
     let mut asked = Asked::new(draft);
-    let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
-    for id in ids {
-        of_objects(draft, &mut asked, &id);
-        of_processes(draft, &mut asked, &id);
+    let seen = draft.seen;
+    let (mut pods, mut claims) = (Alongside::new(&seen.kube.pods), Alongside::new(&seen.kube.claims));
+    let mut groups = std::mem::take(&mut draft.status.groups);
+    for (id, group) in &mut groups {
+        let name = objects::pod_name(&seen.desired, group.class, id);
+        let pod = pods.get(&name).map(Deref::deref);
+        let claim = claims.get(&objects::claim_name(&name)).map(Deref::deref);
+        let service = seen.kube.services.get(&name);
+        of_objects(draft, &mut asked, id, group, &Objects { pod, claim, service });
+        of_processes(draft, &mut asked, id, group, pod);
     }
+    draft.status.groups = groups;
+}
+
+/// What there is of a process group, whoever made its pod.
+struct Objects<'a> {
+    pod: Option<&'a PodFacts>,
+    claim: Option<&'a ClaimFacts>,
+    service: Option<&'a ServiceFacts>,
 }
 
 /// What pods of each class were asked to be; made once per class, not once per pod.
@@ -25,6 +43,8 @@ struct Asked {
     digests: BTreeMap<ProcessClass, String>,
     /// By class, and whether in logical fault domains.
     monitors: BTreeMap<(ProcessClass, bool), (String, MonitorConfiguration)>,
+    /// Where command lines are put together.
+    line: String,
 }
 
 impl Asked {
@@ -37,27 +57,28 @@ impl Asked {
             let configuration = objects::monitor_configuration(desired, class, packed, connection);
             ((class, packed), (objects::monitor_text(&configuration), configuration))
         };
-        Self { digests: BTreeMap::new(), monitors: kinds.into_iter().map(monitor).collect() }
+        Self { digests: BTreeMap::new(), monitors: kinds.into_iter().map(monitor).collect(), line: String::new() }
     }
 
-    fn digest(&mut self, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> String {
+    /// Whether this is what the pod of a group was asked to be.
+    fn is_digest(&mut self, digest: Option<&str>, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> bool {
         if desired.buggify.concerns(id) {
-            return objects::asked_for(desired, class, id);
+            return digest == Some(objects::asked_for(desired, class, id).as_str());
         }
-        self.digests.entry(class).or_insert_with(|| objects::asked_for(desired, class, id)).clone()
+        digest == Some(self.digests.entry(class).or_insert_with(|| objects::asked_for(desired, class, id)).as_str())
     }
 }
 
-fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
-    let Draft { seen, status, .. } = draft;
-    let (desired, kube, now) = (&seen.desired, &seen.kube, seen.now);
-    let Some(group) = status.groups.get_mut(id) else { return };
-    let class = group.class;
-    let name = objects::pod_name(desired, class, id);
-    let pod = kube.pods.get(&name).filter(|pod| is_ours(desired, pod));
-    let claim = kube.claims.get(&objects::claim_name(&name));
-    let service = kube.services.get(&name);
-    let outdated = pod.is_some_and(|pod| pod.asked_for.as_deref() != Some(asked.digest(desired, class, id).as_str()));
+fn of_objects(
+    draft: &mut Draft<'_>,
+    asked: &mut Asked,
+    id: &ProcessGroupId,
+    group: &mut ProcessGroup,
+    &Objects { pod, claim, service }: &Objects<'_>,
+) {
+    let (desired, now, class) = (&draft.seen.desired, draft.seen.now, group.class);
+    let pod = pod.filter(|pod| is_ours(desired, pod));
+    let outdated = pod.is_some_and(|pod| !asked.is_digest(pod.asked_for.as_deref(), desired, class, id));
     let text = asked.monitors.get(&(class, group.packed)).map(|(text, _)| text.as_str());
     let unsynced = pod.is_some_and(|pod| {
         group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
@@ -79,13 +100,15 @@ fn of_objects(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     for (condition, holds) in holds {
         group.note(condition, holds, now);
     }
-    let addresses = pod.iter().flat_map(|pod| &pod.addresses).chain(service.and_then(|service| service.address.as_ref()));
-    group.reached_at(addresses.cloned().collect());
+    let addresses = || pod.into_iter().flat_map(|pod| &pod.addresses).chain(service.and_then(|service| service.address.as_ref()));
+    if !addresses().eq(&group.addresses) {
+        group.reached_at(addresses().cloned().collect());
+    }
     // A group that is to go is not asked to be anything else any more.
     if group.removal.is_some() {
         group.note(GroupCondition::IncorrectPodSpec, false, now);
     }
-    of_its_node(draft, id, pod);
+    of_its_node(draft, group, pod);
 }
 
 /// A pod that runs or should, and does not serve.
@@ -98,13 +121,12 @@ fn is_failing(pod: &PodFacts) -> bool {
 }
 
 /// Taints that the user named count once they have lasted.
-fn of_its_node(draft: &mut Draft<'_>, id: &ProcessGroupId, pod: Option<&PodFacts>) {
+fn of_its_node(draft: &mut Draft<'_>, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
     let replacements = &draft.seen.desired.automation.replacements;
     let node = pod.and_then(|pod| pod.node.as_ref()).and_then(|node| draft.seen.kube.nodes.get(node));
     let lasts = |taint: &String| replacements.taints.get(taint).or_else(|| replacements.taints.get("*")).copied();
     let shortest = node.and_then(|node| node.taints.iter().filter_map(lasts).min());
     let now = draft.seen.now;
-    let Some(group) = draft.status.groups.get_mut(id) else { return };
     group.note(GroupCondition::NodeTaintDetected, shortest.is_some(), now);
     let since = group.conditions.get(&GroupCondition::NodeTaintDetected);
     let lasted = since.zip(shortest).map(|(since, needed)| *since + needed);
@@ -114,12 +136,10 @@ fn of_its_node(draft: &mut Draft<'_>, id: &ProcessGroupId, pod: Option<&PodFacts
     }
 }
 
-fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
+fn of_processes(draft: &Draft<'_>, asked: &mut Asked, id: &ProcessGroupId, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
     let Draft { seen, status, members, report, .. } = draft;
     let Some(report) = report.filter(|report| status.configured && !report.processes.is_empty()) else { return };
-    let Some(group) = status.groups.get_mut(id) else { return };
     let now = seen.now;
-    let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id));
     let mut servers = members.of(id, group);
     if group.removal.is_none() {
         servers.retain(|server| !pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group)));
@@ -138,11 +158,13 @@ fn of_processes(draft: &mut Draft<'_>, asked: &mut Asked, id: &ProcessGroupId) {
     }
     if !group.packed
         && let Some(zone) = servers.iter().rev().find_map(|server| server.process.zone.as_ref())
+        && group.fault_domain.as_ref() != Some(zone)
     {
         group.fault_domain = Some(zone.clone());
     }
-    let started_otherwise = pod.zip(asked.monitors.get(&(group.class, group.packed))).is_some_and(|(pod, (_, monitor))| {
-        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor))
+    let Asked { monitors, line, .. } = asked;
+    let started_otherwise = pod.zip(monitors.get(&(group.class, group.packed))).is_some_and(|(pod, (_, monitor))| {
+        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor, line))
     });
     group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);
 }
@@ -158,10 +180,10 @@ fn is_of_an_earlier_pod(server: Server<'_>, pod: &PodFacts, group: &ProcessGroup
 }
 
 /// Whether a server was started with other arguments than its monitor would start it with now. What is not known is not wrong.
-fn starts_otherwise(server: Server<'_>, pod: &PodFacts, monitor: &MonitorConfiguration) -> bool {
+fn starts_otherwise(server: Server<'_>, pod: &PodFacts, monitor: &MonitorConfiguration, line: &mut String) -> bool {
     let Some((_, arguments)) = server.process.command_line.as_deref().and_then(|line| line.split_once(' ')) else { return false };
     let Some(number) = process_number(server.address) else { return false };
-    monitor.command_line(&pod.environment, number).is_ok_and(|wanted| wanted.join(" ") != arguments)
+    monitor.write_command_line(&pod.environment, number, line).is_ok_and(|()| line != arguments)
 }
 
 /// The number of a process in its pod, by its port: 4501 and 4500 are the first, then every second one.

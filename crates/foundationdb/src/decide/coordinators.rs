@@ -1,6 +1,7 @@
 //! Coordinators: changed when one is lost, undesired or badly placed, and only while a majority of the old ones and all of the new ones
 //! answer. A change costs one recovery, so everything that is wrong is put right at once, and good ones stay.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -10,7 +11,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 use super::members::Server;
 use super::{Draft, TakesAway, lock, moves};
 use crate::report::{CoordinatorReport, bare, host, port};
-use crate::{DatabaseReport, Desired, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
@@ -42,7 +43,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !report.is_whole() || all == 0 {
         return;
     }
-    let standing = Standing::of(draft, report);
+    let standing = Standing::of(report);
     let Some(wrong) = standing.wrong(draft) else { return };
     if let Wrong::Missing(addresses) = &wrong
         && let Some((id, since)) = back_soon(draft, addresses)
@@ -84,35 +85,43 @@ const fn majority(all: usize) -> usize {
 struct Standing<'a> {
     /// Coordinators now, each with its process and group if it is one of the processes the database sees.
     now: Vec<(&'a CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)>,
-    candidates: BTreeMap<ProcessGroupId, (Server<'a>, i64)>,
+    /// Who may be one. Where nothing is wrong nobody asks.
+    candidates: OnceCell<BTreeMap<ProcessGroupId, (Server<'a>, i64)>>,
 }
 
 impl<'a> Standing<'a> {
-    fn of(draft: &Draft<'a>, report: &'a DatabaseReport) -> Self {
+    fn of(report: &'a DatabaseReport) -> Self {
         let mut now: Vec<(&CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)> =
             report.coordinators.iter().map(|one| (one, None)).collect();
-        let mut by_host: BTreeMap<&str, usize> = BTreeMap::new();
-        for (at, (one, _)) in now.iter().enumerate() {
-            by_host.insert(host(&one.address), at);
-        }
-        let mut candidates = BTreeMap::new();
-        for (id, server) in draft.members.named() {
-            let hosts = [Some(host(server.address)), server.process.dns_name.as_deref()];
-            let at = hosts.into_iter().flatten().find_map(|host| by_host.get(host).copied());
-            if let Some(at) = at.filter(|at| port(bare(&now[*at].0.address)) == port(bare(server.address))) {
-                now[at].1 = Some((id.clone(), server));
-            }
-            let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
-            // One that does not answer as a coordinator now would not answer after a change either.
-            let answers = at.is_none_or(|at| now[at].0.reachable);
-            if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
-                candidates.insert(id.clone(), (server, priority));
+        for (address, process) in &report.processes {
+            let (Some(group), server) = (&process.group, Server { address, process }) else { continue };
+            let found = now.iter_mut().rev().find(|(one, _)| is_at(one, server));
+            if let Some((one, known)) = found
+                && port(bare(&one.address)) == port(bare(address))
+                && known.as_ref().is_none_or(|(known, _)| known <= group)
+            {
+                *known = Some((group.clone(), server));
             }
         }
-        Self { now, candidates }
+        Self { now, candidates: OnceCell::new() }
     }
 
-    fn wrong(&self, draft: &Draft<'_>) -> Option<Wrong> {
+    fn among(&self, draft: &Draft<'a>) -> &BTreeMap<ProcessGroupId, (Server<'a>, i64)> {
+        self.candidates.get_or_init(|| {
+            let mut candidates = BTreeMap::new();
+            for (id, server) in draft.members.named() {
+                let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
+                // One that does not answer as a coordinator now would not answer after a change either.
+                let answers = self.now.iter().rev().find(|(one, _)| is_at(one, server)).is_none_or(|(one, _)| one.reachable);
+                if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
+                    candidates.insert(id.clone(), (server, priority));
+                }
+            }
+            candidates
+        })
+    }
+
+    fn wrong(&self, draft: &Draft<'a>) -> Option<Wrong> {
         let missing: Vec<String> =
             self.now.iter().filter(|(one, _)| !one.reachable).map(|(one, _)| one.address.clone()).collect();
         if !missing.is_empty() {
@@ -130,7 +139,7 @@ impl<'a> Standing<'a> {
             if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
                 return Some(Wrong::Undesired(format!("{id} shares its zone with another")));
             }
-            if server.process.zone.as_deref().is_some_and(|zone| !logical.insert(zone)) && self.could_all_differ(desired) {
+            if server.process.zone.as_deref().is_some_and(|zone| !logical.insert(zone)) && self.could_all_differ(draft) {
                 return Some(Wrong::Undesired(format!("{id} shares its logical fault domain with another")));
             }
             if by_name && server.process.dns_name.is_some() && bare(&one.address).parse::<std::net::SocketAddr>().is_ok() {
@@ -138,30 +147,37 @@ impl<'a> Standing<'a> {
             }
         }
         let wanted = desired.coordinator_count();
-        (self.now.len() < wanted && self.zones() >= wanted || self.now.len() > wanted)
+        (self.now.len() < wanted && self.zones(draft) >= wanted || self.now.len() > wanted)
             .then(|| Wrong::Undesired(format!("there are {}, and {wanted} are wanted", self.now.len())))
     }
 
     /// Whether there are enough places for every coordinator to be alone in its logical fault domain as well.
-    fn could_all_differ(&self, desired: &Desired) -> bool {
-        alone_in_both(&self.candidates(|_| 0).collect::<Vec<_>>(), desired.coordinator_count()).is_some()
+    fn could_all_differ(&self, draft: &Draft<'a>) -> bool {
+        alone_in_both(&self.candidates(draft, |_| 0), draft.seen.desired.coordinator_count()).is_some()
     }
 
     /// Everybody who may be one, with its host and its zone.
-    fn candidates(&self, bonus: impl Fn(&ProcessGroupId) -> i64) -> impl Iterator<Item = Candidate<ProcessGroupId>> {
-        self.candidates.iter().filter_map(move |(id, (server, priority))| {
+    fn candidates(&self, draft: &Draft<'a>, bonus: impl Fn(&ProcessGroupId) -> i64) -> Vec<Candidate<ProcessGroupId>> {
+        let candidate = |(id, (server, priority)): (&ProcessGroupId, &(Server<'a>, i64))| {
             let domains = vec![server.process.physical()?.to_owned(), server.process.zone.clone()?];
             Some(Candidate { id: id.clone(), priority: priority + bonus(id), domains })
-        })
+        };
+        self.among(draft).iter().filter_map(candidate).collect()
     }
 
-    fn zones(&self) -> usize {
-        self.candidates.values().filter_map(|(server, _)| server.process.physical()).collect::<BTreeSet<_>>().len()
+    fn zones(&self, draft: &Draft<'a>) -> usize {
+        self.among(draft).values().filter_map(|(server, _)| server.process.physical()).collect::<BTreeSet<_>>().len()
     }
 
     fn is_now(&self, id: &ProcessGroupId) -> bool {
         self.now.iter().any(|(_, process)| process.as_ref().is_some_and(|(now, _)| now == id))
     }
+}
+
+/// Whether a coordinator is named as a server is, by address or by name.
+fn is_at(one: &CoordinatorReport, server: Server<'_>) -> bool {
+    let named = host(&one.address);
+    named == host(server.address) || server.process.dns_name.as_deref() == Some(named)
 }
 
 /// Whether a coordinator that answers should be none any more. Whether its pod is ready says nothing about that: where kubelets are cut
@@ -194,12 +210,12 @@ fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Opt
 }
 
 /// Who are to be the coordinators: rather those that are it now, and rather nobody who moves soon. How far apart they are goes before.
-fn chosen(draft: &Draft<'_>, standing: &Standing<'_>, wanted: usize) -> Vec<ProcessGroupId> {
+fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<ProcessGroupId> {
     let leaving: BTreeSet<ProcessGroupId> = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class)).collect();
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
     let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { MOVES_SOON } else { 0 };
-    let lasting: Vec<_> = standing.candidates(lasts).collect();
-    let without_regard = || alone_in_both(&standing.candidates(stays).collect::<Vec<_>>(), wanted);
+    let lasting = standing.candidates(draft, lasts);
+    let without_regard = || alone_in_both(&standing.candidates(draft, stays), wanted);
     alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
 }
 
@@ -207,7 +223,7 @@ fn is_first(address: &str) -> bool {
     matches!(port(bare(address)), "4500" | "4501")
 }
 
-fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_>, wrong: &Wrong) {
+fn change<'a>(draft: &mut Draft<'a>, report: &DatabaseReport, standing: &Standing<'a>, wrong: &Wrong) {
     let desired = &draft.seen.desired;
     let timers = desired.automation.timers;
     let (why, spacing) = match wrong {
@@ -225,7 +241,7 @@ fn change(draft: &mut Draft<'_>, report: &DatabaseReport, standing: &Standing<'_
         draft.holds.push(hold.compared(format!("{} zones", chosen.len()), wanted));
         return;
     }
-    let addresses: Vec<String> = chosen.iter().map(|id| written(draft, standing.candidates[id].0)).collect();
+    let addresses: Vec<String> = chosen.iter().map(|id| written(draft, standing.among(draft)[id].0)).collect();
     let same = |address: &String| report.coordinators.iter().any(|one| bare(&one.address) == bare(address));
     if addresses.len() == report.coordinators.len() && addresses.iter().all(same) {
         return;

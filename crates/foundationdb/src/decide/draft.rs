@@ -7,7 +7,7 @@ use quorate_quorum::budget::{Budget, Calm};
 use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
-use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims};
+use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies};
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
@@ -44,11 +44,16 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn begin(seen: &'a ClusterSnapshot) -> Self {
         let recorded = &seen.kube.recorded;
-        let pods: BTreeMap<&str, &PodFacts> = seen.kube.pods.values().map(|pod| (pod.uid.as_str(), pod)).collect();
+        // Only what is under way is looked for.
+        let pods = seen.kube.pods.values().filter(|_| !seen.journal.0.is_empty());
+        let pods: BTreeMap<&str, &PodFacts> = pods.map(|pod| (pod.uid.as_str(), &**pod)).collect();
         let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
         let under_way = |entry: &JournalEntry| {
             if entry.what == claims::JOURNAL {
                 return !report.is_some_and(|report| tolerance::database_knows(report, entry.since, seen.now));
+            }
+            if entry.what == copies::JOURNAL {
+                return copies::may_be_missing(report);
             }
             let lasted = seen.now.duration_since(entry.since);
             let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;
@@ -218,7 +223,7 @@ impl<'a> Draft<'a> {
         }
         let lost = tolerance::lost(&self.status.groups, report, self.seen.now);
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
-        tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones)
+        tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones).or_else(|| copies::missing(self))
     }
 
     /// Asks for a permit to do what costs a recovery; without one the hold says why.

@@ -73,6 +73,9 @@ fn failed(draft: &mut Draft<'_>) -> Vec<(Timestamp, ProcessGroupId, String)> {
 
 /// The failure that will be due first.
 fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<(GroupCondition, Timestamp)> {
+    if !group.conditions.keys().any(|condition| condition.is_failure()) {
+        return None;
+    }
     let desired = &draft.seen.desired;
     // A group that was made to crash is watched, not replaced.
     if group.removal.is_some() || desired.buggify.concerns(id) || draft.is_under_maintenance(id, group) {

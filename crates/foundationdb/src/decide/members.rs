@@ -1,7 +1,7 @@
 //! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
 //! walks through all processes for each group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::report::host;
 use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, ProcessReport};
@@ -18,7 +18,8 @@ pub(super) struct Server<'a> {
 /// The processes of a report, by group.
 #[derive(Default)]
 pub(super) struct Members<'a> {
-    named: BTreeMap<&'a ProcessGroupId, Vec<Server<'a>>>,
+    /// Looked up for every group by nearly every concern.
+    named: HashMap<&'a ProcessGroupId, Vec<Server<'a>>>,
     /// Those that say nothing yet, by their host.
     silent: BTreeMap<&'a str, Vec<Server<'a>>>,
 }
@@ -56,8 +57,10 @@ impl<'a> Members<'a> {
         self.silent.keys().any(|host| !known.contains(host))
     }
 
-    /// Every process, with the group it names.
+    /// Every process, with the group it names, in the order of their names.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'a ProcessGroupId, Server<'a>)> + '_ {
-        self.named.iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))
+        let mut named: Vec<_> = self.named.iter().collect();
+        named.sort_unstable_by_key(|(group, _)| **group);
+        named.into_iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))
     }
 }

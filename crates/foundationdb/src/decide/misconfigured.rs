@@ -1,20 +1,26 @@
 //! Process groups that can't become what they were asked to be without a new volume or a new name: they are replaced.
 
+use std::collections::BTreeMap;
+
 use quorate_quorum::{Hold, Severity};
 
 use super::{Draft, updates};
-use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+use crate::{
+    Desired, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons,
+};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
         return;
     }
+    let volumes: BTreeMap<ProcessClass, Volume> =
+        draft.classes().into_iter().map(|class| (class, Volume::of(&draft.seen.desired, class))).collect();
     let misfits: Vec<(ProcessGroupId, &'static str)> = draft
         .status
         .groups
         .iter()
         .filter(|(_, group)| group.removal.is_none())
-        .filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group)?)))
+        .filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group, &volumes[&group.class])?)))
         .collect();
     let (early, candidates): (Vec<_>, Vec<_>) = misfits.into_iter().partition(|(id, _)| came_for_somebody(draft, id));
     if let Some((first, _)) = early.first() {
@@ -54,25 +60,35 @@ fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     of_its_class.any(|other| other.removal.is_some_and(|since| since <= pod.created))
 }
 
-fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<&'static str> {
+/// What volumes of a class are asked to be; found out once per class, not once per volume.
+struct Volume {
+    asked_for: String,
+    size: String,
+}
+
+impl Volume {
+    fn of(desired: &Desired, class: ProcessClass) -> Self {
+        Self { asked_for: objects::claim_asked_for(desired, class), size: objects::claim_size(desired, class).0 }
+    }
+}
+
+fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: &Volume) -> Option<&'static str> {
     let desired = &draft.seen.desired;
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
     }
-    let name = objects::pod_name(desired, group.class, id);
     // One that serves nobody yet needs no successor: its pod is made again, or edits that follow each other would pile them up.
     let outdated = group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && updates::serves(draft, id);
     if outdated && is_replaced(draft, id, group.class) {
         return Some("its pod is asked to be another");
     }
     if group.class.is_stateful()
-        && let Some(claim) = draft.seen.kube.claims.get(&objects::claim_name(&name))
+        && let Some(claim) = draft.seen.kube.claims.get(&objects::claim_name(&objects::pod_name(desired, group.class, id)))
     {
-        if claim.asked_for.as_ref().is_some_and(|asked| *asked != objects::claim_asked_for(desired, group.class)) {
+        if claim.asked_for.as_ref().is_some_and(|asked| *asked != wanted.asked_for) {
             return Some("its volume is asked to be another");
         }
-        let wanted = objects::claim_size(desired, group.class).0;
-        let grows = claim.size.as_deref().is_some_and(|size| quantity::is_less(size, &wanted));
+        let grows = claim.size.as_deref().is_some_and(|size| quantity::is_less(size, &wanted.size));
         if grows && claim.may_grow == Some(false) {
             return Some("its volume is to grow, and its storage class does not let it");
         }
@@ -90,9 +106,9 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
 /// A pod that asks for more than before may no longer fit where its volume is; its user may want it replaced for that.
 fn asks_for_more(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let desired = &draft.seen.desired;
-    let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, class, id));
+    let pod = || draft.seen.kube.pods.get(&objects::pod_name(desired, class, id));
     let grew = |pod: &PodFacts| objects::requests(desired, class).grew_since(pod.requests);
-    desired.automation.replace_when_resources_grow && pod.is_some_and(grew)
+    desired.automation.replace_when_resources_grow && pod().is_some_and(|pod| grew(pod))
 }
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them

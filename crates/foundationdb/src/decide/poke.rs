@@ -34,8 +34,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         }
         let name = objects::pod_name(&seen.desired, group.class, id);
         let runs =
-            |pod: &&crate::PodFacts| pod.phase == PodPhase::Running && pod.deleted_since.is_none() && is_ours(&seen.desired, pod);
-        let Some(pod) = seen.kube.pods.get(&name).filter(runs) else { continue };
+            |pod: &crate::PodFacts| pod.phase == PodPhase::Running && pod.deleted_since.is_none() && is_ours(&seen.desired, pod);
+        let Some(pod) = seen.kube.pods.get(&name).filter(|pod| runs(pod)) else { continue };
         let Some(content) = objects::monitor_digest(&map.data, group.class, group.packed) else { continue };
         if pod.outdated_seen.as_ref() == Some(&content) {
             continue;

@@ -132,7 +132,7 @@ impl Cluster {
             Adds::Pod(pod) => self.run_pod(pod),
             Adds::Claim(claim) => {
                 let (name, facts) = claim_facts(claim, self.group_of(&claim.metadata));
-                self.kube.claims.insert(name, facts);
+                self.kube.claims.insert(name, facts.into());
             }
             Adds::Service(service) => {
                 let facts = ServiceFacts {
@@ -269,7 +269,7 @@ impl Cluster {
             created: self.now,
             deleted_since: None,
         };
-        self.kube.pods.insert(pod.clone(), facts);
+        self.kube.pods.insert(pod.clone(), facts.into());
         self.domains.remove(&pod);
         self.domains.extend(label(metadata, labels::DISTRIBUTION_KEY).map(|domain| (pod.clone(), domain)));
         self.bind(&pod);
@@ -324,7 +324,8 @@ impl Cluster {
             let class = class_of(&group);
             if !self.out_of_date.contains(name) || pod.active_configuration.is_none() {
                 let key = if self.domains.contains_key(name) { "-packed-json" } else { "-json" };
-                pod.active_configuration = map.data.get(&format!("fdbmonitor-conf-{class}{key}")).cloned();
+                pod.active_configuration =
+                    map.data.get(&format!("fdbmonitor-conf-{class}{key}")).map(|text| text.as_str().into());
             }
             let Some(text) = &pod.active_configuration else { continue };
             let Ok(configuration) = serde_json::from_str::<MonitorConfiguration>(text) else { continue };

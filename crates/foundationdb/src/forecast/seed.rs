@@ -76,7 +76,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
     }
     if group.class.is_stateful() {
         let (claim, facts) = claim_facts(&objects::claim(&desired, group.class, id), Some(id.clone()));
-        cluster.kube.claims.insert(claim, facts);
+        cluster.kube.claims.insert(claim, facts.into());
     }
     if group.conditions.contains_key(&GroupCondition::MissingPod) {
         return;

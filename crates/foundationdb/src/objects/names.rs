@@ -3,15 +3,26 @@
 use super::port;
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
+/// How the name of a volume claim ends.
+const DATA: &str = "-data";
+
 /// The pod of a process group: the cluster's name, the class and the number, without the group's prefix.
 pub fn pod_name(desired: &Desired, class: ProcessClass, group: &ProcessGroupId) -> String {
-    let number = group.number().unwrap_or_default();
-    format!("{}-{}-{number}", desired.name, class.name().replace('_', "-"))
+    // Asked for more often than anything else: put together by hand.
+    let number = group.number().unwrap_or_default().to_string();
+    let class = class.name();
+    let mut name = String::with_capacity(desired.name.len() + class.len() + number.len() + 2 + DATA.len());
+    name.push_str(&desired.name);
+    name.push('-');
+    name.extend(class.chars().map(|letter| if letter == '_' { '-' } else { letter }));
+    name.push('-');
+    name.push_str(&number);
+    name
 }
 
 /// The volume claim of a process group is named after its pod.
 pub fn claim_name(pod: &str) -> String {
-    format!("{pod}-data")
+    [pod, DATA].concat()
 }
 
 /// The ConfigMap that every pod of the cluster mounts.

@@ -44,7 +44,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         addresses: status.map(addresses).unwrap_or_default(),
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
-        active_configuration: annotation(pod, CURRENT_CONFIGURATION),
+        active_configuration: annotation(pod, CURRENT_CONFIGURATION).map(Into::into),
         outdated_seen: annotation(pod, annotations::OUTDATED_SEEN),
         environment: environment.unwrap_or_default(),
         requests: pod.spec.as_ref().map(Requests::of).unwrap_or_default(),

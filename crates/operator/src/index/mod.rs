@@ -176,19 +176,15 @@ impl Index {
     /// and what failed is for the round to add.
     pub(crate) fn facts(&self, known: &Known, object: &FoundationDBCluster) -> KubeFacts {
         let owner = object.metadata.uid.as_ref();
-        let mut claims = known.claims.clone();
-        for claim in claims.values_mut() {
-            claim.may_grow = claim.storage_class.as_ref().and_then(|class| self.storage_classes.get(class)).copied();
-        }
-        let nodes = known.pods.values().filter_map(|pod| pod.node.as_ref());
+        let nodes: BTreeSet<&String> = known.pods.values().filter_map(|pod| pod.node.as_ref()).collect();
         KubeFacts {
             pods: known.pods.clone(),
-            claims,
+            claims: known.claims.clone(),
             services: known.services.clone(),
             // By owner, not by name: somebody else's of the same name is met, and said, when ours is made.
             config_map: known.config_maps.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
-            nodes: nodes.filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
+            nodes: nodes.into_iter().filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
             open_nodes: self.nodes.open(),
             ..KubeFacts::default()
         }
@@ -218,11 +214,13 @@ impl Index {
                 known.drop(kind, &name);
             }
         }
-        if let (Some(owner), Some(facts)) = (&owner, facts) {
-            if let Facts::Pod(pod) = facts.as_ref()
-                && let Some(node) = &pod.node
-            {
-                self.nodes.enters(owner, node);
+        if let (Some(owner), Some(mut facts)) = (&owner, facts) {
+            match facts.as_mut() {
+                Facts::Pod(pod) => pod.node.iter().for_each(|node| self.nodes.enters(owner, node)),
+                Facts::Claim(claim) => {
+                    claim.may_grow = claim.storage_class.as_ref().and_then(|class| self.storage_classes.get(class)).copied();
+                }
+                Facts::Service(_) | Facts::ConfigMap(_) | Facts::Budget(_) => {}
             }
             let matters = self.clusters.entry(owner.clone()).or_default().keep(name, *facts);
             if !matters && before.as_ref() == Some(owner) {
@@ -241,8 +239,14 @@ impl Index {
             Some(grows) => drop(self.storage_classes.insert(name.to_owned(), grows)),
             None => drop(self.storage_classes.remove(name)),
         }
-        let uses = |known: &Known| known.claims.values().any(|claim| claim.storage_class.as_deref() == Some(name));
-        self.clusters.iter().filter(|(_, known)| uses(known)).map(|(key, _)| key.clone()).collect()
+        let mut concerned = BTreeSet::new();
+        for (key, known) in &mut self.clusters {
+            for claim in known.claims.values_mut().filter(|claim| claim.storage_class.as_deref() == Some(name)) {
+                claim.may_grow = grows;
+                concerned.insert(key.clone());
+            }
+        }
+        concerned
     }
 
     fn present(&self, kind: Kind) -> BTreeSet<ObjectKey> {

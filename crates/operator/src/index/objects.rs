@@ -1,10 +1,11 @@
 //! The objects of one cluster, as facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, PodFacts, ServiceFacts};
+use quorate_quorum::Shared;
 
 use super::Kind;
 
@@ -22,24 +23,39 @@ pub(crate) enum Facts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) object: Option<Arc<FoundationDBCluster>>,
-    pub(crate) pods: BTreeMap<String, PodFacts>,
-    pub(crate) claims: BTreeMap<String, ClaimFacts>,
+    pub(crate) pods: BTreeMap<String, Shared<PodFacts>>,
+    pub(crate) claims: BTreeMap<String, Shared<ClaimFacts>>,
     pub(crate) services: BTreeMap<String, ServiceFacts>,
     pub(crate) config_maps: BTreeMap<String, ConfigMapFacts>,
     pub(crate) budgets: BTreeMap<String, DisruptionBudgetFacts>,
+    /// What monitors say they run with: a few texts, which all pods share.
+    pub(crate) configurations: BTreeSet<Arc<str>>,
 }
 
 impl Known {
     /// Keeps an object, and says whether that may matter to a decision.
     pub(super) fn keep(&mut self, name: String, facts: Facts) -> bool {
         match facts {
-            Facts::Pod(facts) => drop(self.pods.insert(name, facts)),
-            Facts::Claim(facts) => drop(self.claims.insert(name, facts)),
+            Facts::Pod(mut facts) => {
+                facts.active_configuration = facts.active_configuration.map(|text| self.configuration(text));
+                self.pods.insert(name, facts.into());
+            }
+            Facts::Claim(facts) => drop(self.claims.insert(name, facts.into())),
             Facts::Service(facts) => drop(self.services.insert(name, facts)),
             Facts::ConfigMap(facts) => drop(self.config_maps.insert(name, facts)),
             Facts::Budget(facts) => return self.keep_budget(name, facts),
         }
         true
+    }
+
+    /// The same text, as others have it. A new one comes with a change, and then the old ones go one by one.
+    fn configuration(&mut self, text: Arc<str>) -> Arc<str> {
+        if let Some(known) = self.configurations.get(&text) {
+            return Arc::clone(known);
+        }
+        self.configurations.retain(|known| Arc::strong_count(known) > 1);
+        self.configurations.insert(Arc::clone(&text));
+        text
     }
 
     /// A budget's status changes with every pod, and no decision reads it: then only the state to write against is new.

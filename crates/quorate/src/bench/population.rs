@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use quorate_fdb_client::{Answer, Call, FoundationDb, Look, Target};
 use quorate_foundationdb::DatabaseReport;
+use quorate_foundationdb::decide::ClusterSnapshot;
 use quorate_operator::{Bystander, ClusterKey, Watched};
 use quorate_quorum::Sighting;
 use quorate_world::Stage;
@@ -140,6 +141,12 @@ impl Population {
             bystander.see(Watched::Pod(serde_json::from_str(text)?));
         }
         Ok(())
+    }
+
+    /// What a decision about it depends on.
+    pub(super) fn snapshot(&self, by: &Bystander, report: DatabaseReport) -> Result<ClusterSnapshot> {
+        let seen = Sighting::Seen { at: self.now, facts: report };
+        by.snapshot(&key(CLUSTER), self.now, seen).context("there is no such cluster")
     }
 
     /// What is planned for it, which is nothing: it is at rest.

@@ -10,6 +10,7 @@ use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target, validate};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
+use super::status::without_storage_servers;
 use super::{Database, Exit, Progress, Ticket};
 
 /// What goes wrong with a call, between the operator and the database.
@@ -29,6 +30,8 @@ pub enum Fault {
     ClientDies,
     /// The client dies after the database has done it.
     ClientDiesAfterwards,
+    /// The status is answered, but the storage servers could not be asked in time and are left out.
+    StorageLeftOut,
 }
 
 /// The databases of a world, each known to one cluster object or to several.
@@ -204,6 +207,7 @@ impl FoundationDb for Databases {
                 }
                 (Some(Fault::UnknownThoughDone), Ok(Answer::Committed)) => Err(Failure::UnknownResult),
                 (Some(Fault::ClientDiesAfterwards), _) => died(),
+                (Some(Fault::StorageLeftOut), Ok(Answer::Seen(seen))) => Ok(Answer::Seen(without_storage_servers(seen))),
                 _ => result,
             }
         })

@@ -9,7 +9,7 @@ use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Management, Target
 use tokio::time::Instant;
 
 use super::faults::{Asked, DatabaseVerdict, Faults};
-use crate::database::{Database, Databases};
+use crate::database::{Database, Databases, Fault};
 
 /// The connection of one operator.
 pub(super) struct Connection {
@@ -25,12 +25,20 @@ impl Connection {
 
     /// Reads, which changes nothing.
     async fn look(&self, target: &Target, call: Call, deadline: Duration) -> Result<Answer, Failure> {
+        let mut everything = true;
         match self.faults.disturb_database(&self.operator, None) {
-            DatabaseVerdict::Fault(fault) => self.databases.fail_next(&target.cluster, fault),
+            DatabaseVerdict::Fault(fault) => {
+                everything = fault != Fault::StorageLeftOut;
+                self.databases.fail_next(&target.cluster, fault);
+            }
             DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter => return future::pending().await,
             DatabaseVerdict::Pass => {}
         }
-        self.databases.call(target, call, deadline).await
+        let answer = self.databases.call(target, call, deadline).await;
+        if answer.is_ok() {
+            self.faults.saw(&self.operator, everything);
+        }
+        answer
     }
 }
 
@@ -42,6 +50,7 @@ impl FoundationDb for Connection {
                 client: self.operator.clone(),
                 call: call.clone(),
                 before: self.databases.look(&target.cluster, as_it_was),
+                saw_everything: self.faults.saw_everything(&self.operator),
                 at: Instant::now(),
             };
             match self.faults.disturb_database(&self.operator, Some(&what)) {

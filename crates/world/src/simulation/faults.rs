@@ -39,8 +39,10 @@ struct State {
     news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
-    /// When an operator last sent a write, by its words.
-    sent: BTreeMap<(String, String), Instant>,
+    /// When an operator last sent a write, by its words, and whether it had seen everything.
+    sent: BTreeMap<(String, String), (Instant, bool)>,
+    /// Operators whose last report of the database was partial.
+    saw_a_part: BTreeSet<String>,
     story: Vec<String>,
 }
 
@@ -74,6 +76,8 @@ pub(crate) struct Asked {
     pub(crate) client: String,
     pub(crate) call: Call,
     pub(crate) before: Option<Database>,
+    /// Whether its last report of the database left nobody out.
+    pub(crate) saw_everything: bool,
     pub(crate) at: Instant,
 }
 
@@ -87,6 +91,8 @@ pub(crate) struct Arrival {
     pub(crate) after: Option<Value>,
     /// When the operator sent it.
     pub(crate) sent: Instant,
+    /// Whether its last report of the database left nobody out then.
+    pub(crate) saw_everything: bool,
     /// When it was carried out.
     pub(crate) at: Instant,
 }
@@ -195,6 +201,21 @@ impl Faults {
         verdict
     }
 
+    /// An operator got a report of a database.
+    pub(crate) fn saw(&self, client: &str, everything: bool) {
+        let mut state = self.lock();
+        if everything {
+            state.saw_a_part.remove(client);
+        } else {
+            state.saw_a_part.insert(client.to_owned());
+        }
+    }
+
+    /// Whether the last report that an operator got left nobody out.
+    pub(crate) fn saw_everything(&self, client: &str) -> bool {
+        !self.lock().saw_a_part.contains(client)
+    }
+
     /// An operator asks a database to change something.
     pub(crate) fn asks_database(&self, what: &str, asked: Asked) {
         let (client, what) = (asked.client.clone(), format!("database: {what}"));
@@ -280,6 +301,7 @@ fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'
         CallFault::TimeoutBefore | CallFault::ServerError => {
             (DatabaseVerdict::Fault(Fault::ClientDiesAfterwards), "database: client dies afterwards")
         }
+        CallFault::Stale(_) if !writes => (DatabaseVerdict::Fault(Fault::StorageLeftOut), "database: partial report"),
         _ => return None,
     })
 }
@@ -317,7 +339,8 @@ impl Interceptor for Faults {
         if is_write(call) && verdict != Verdict::Lose && is_effect(&call.resource) {
             let (client, what, at) = (call.client.clone(), described(call), Instant::now());
             let mut state = self.lock();
-            state.sent.insert((client.clone(), what.clone()), at);
+            let saw_everything = !state.saw_a_part.contains(&client);
+            state.sent.insert((client.clone(), what.clone()), (at, saw_everything));
             state.news.effects.push(Effect::Sent { client, what, at });
         }
         verdict
@@ -339,7 +362,8 @@ impl Interceptor for Faults {
         }
         if done.code < 300 && !call.resource.starts_with("events") {
             let at = Instant::now();
-            let sent = self.lock().sent.get(&(call.client.clone(), described(call))).copied().unwrap_or(at);
+            let sent = self.lock().sent.get(&(call.client.clone(), described(call))).copied();
+            let (sent, saw_everything) = sent.unwrap_or((at, true));
             let arrival = Arrival {
                 client: call.client.clone(),
                 verb: call.verb,
@@ -348,6 +372,7 @@ impl Interceptor for Faults {
                 before: done.before.cloned(),
                 after: done.after.cloned(),
                 sent,
+                saw_everything,
                 at,
             };
             self.lock().news.effects.push(Effect::Done(Box::new(arrival)));

@@ -10,6 +10,7 @@ use quorate_operator::checked_wish;
 
 use super::hands::DISK_WORN;
 use super::run::World;
+use super::trouble::MUCH_DATA;
 use crate::database::Database;
 use crate::mirror::Mirror;
 use crate::scenery;
@@ -21,12 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
 /// A worn disk stays worn, and they are replaced one after the other.
 const A_DISK: Duration = Duration::from_secs(240);
-/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data.
+/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data; so does leaving a host on which many
+/// are.
 const WAVES: Duration = Duration::from_secs(1500);
+/// Where copies take minutes, what is to go goes one after the other, and pods are made again only then.
+const COPIES: Duration = Duration::from_secs(1800);
 
 impl World {
     /// How long it may take until all is as it should be: the object says how long some things are waited for.
     pub(super) fn patience(&self) -> Duration {
+        let few_nodes = self.nodes().len() < scenery::NODES.len();
         let waits = self.cluster.look(|world| {
             let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
             let automation = spec.automation_options.clone().unwrap_or_default();
@@ -36,11 +41,12 @@ impl World {
                 automation.wait_between_removals(),
                 replacements.failure_detection_time(),
                 LONGEST_WAIT_OF_OTHERS,
-                if spec.distribution.is_some() { WAVES } else { Duration::ZERO },
+                if spec.distribution.is_some() || few_nodes { WAVES } else { Duration::ZERO },
             ]
         });
+        let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
         let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
-        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks
+        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks + data
     }
 
     /// What the status still holds, and which process groups are not as they should be.
@@ -88,12 +94,16 @@ impl World {
             let for_copies = of(&[ProcessClass::Storage]) < storage || of(&[ProcessClass::Log]) < log;
             let coordinators = checked_wish(cluster).coordinator_count();
             let for_coordinators = of(&[ProcessClass::Storage, ProcessClass::Log]) < coordinators;
-            !waited_for.is_empty()
-                && waited_for.into_iter().all(|reason| match reason {
-                    reason if reason == reasons::TOO_FEW_ZONES.0 => for_copies,
-                    reason if reason == reasons::NOT_ENOUGH_COORDINATORS.0 => for_coordinators,
-                    _ => false,
-                })
+            let waits_for = |reason: quorate_quorum::Reason| waited_for.contains(reason.0);
+            let is_short = [(reasons::TOO_FEW_ZONES, for_copies), (reasons::NOT_ENOUGH_COORDINATORS, for_coordinators)];
+            // Who waits for one that can't go is not held up by anything else.
+            let others_wait = [reasons::EXCLUDED_TOGETHER, reasons::COORDINATOR_GOES_FIRST, reasons::REPLACEMENT_HELD];
+            let is_explained = |reason: &str| {
+                others_wait.iter().any(|other| other.0 == reason) || is_short.iter().any(|(short, _)| short.0 == reason)
+            };
+            is_short.iter().any(|(reason, _)| waits_for(*reason))
+                && is_short.iter().all(|(reason, so)| *so || !waits_for(*reason))
+                && waited_for.iter().all(|reason| is_explained(reason))
         })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
@@ -82,7 +83,11 @@ impl World {
     fn new(script: &Script) -> Self {
         let clock = Arc::new(SimulatedClock::new());
         let time = Arc::clone(&clock);
+        let scenario = Scenario::named(&script.scenario).unwrap_or(&Scenario::ALL[0]);
         let kubernetes = Kubernetes::from_image(&BEGINNING, move || time.true_now());
+        for node in scenery::NODES.iter().filter(|node| !scenario.nodes.contains(node)) {
+            kubernetes.delete::<Node>("", node, None).expect("the scenery has all of these nodes");
+        }
         let faults = Arc::new(Faults::new(script, Arc::clone(&clock)));
         kubernetes.intercept(Arc::clone(&faults) as Arc<_>);
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
@@ -106,7 +111,7 @@ impl World {
         troubles.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         Self {
             seed: script.seed,
-            scenario: Scenario::named(&script.scenario).unwrap_or(&Scenario::ALL[0]),
+            scenario,
             clock,
             cluster,
             faults,
@@ -117,6 +122,11 @@ impl World {
             invariants: Invariants::default(),
             looked_at: 0,
         }
+    }
+
+    /// The nodes of this world.
+    pub(super) fn nodes(&self) -> &'static [&'static str] {
+        self.scenario.nodes
     }
 
     async fn run(mut self) -> Report {

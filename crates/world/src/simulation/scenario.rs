@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::chance::Chance;
 use super::script::Trouble;
+use crate::scenery::NODES;
 
 /// A kind of run.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,10 @@ pub struct Scenario {
     pub(crate) calls_one_in: u64,
     /// One event of a watch in so many goes wrong; 0 for none.
     pub(crate) events_one_in: u64,
+    /// The nodes there are.
+    pub(crate) nodes: &'static [&'static str],
+    /// How much data there is, if it is so much that a copy takes minutes to make.
+    bytes: Option<u64>,
     /// What may happen to the cluster, as often as it is written here.
     kinds: &'static [Kind],
 }
@@ -62,6 +67,10 @@ enum Kind {
 
 const CALM: Duration = Duration::from_secs(60);
 const DISTURBED: Duration = Duration::from_secs(900);
+/// One node in each zone.
+const FEW_NODES: &[&str] = &[NODES[0], NODES[2], NODES[4]];
+/// The copies of one of four storage processes take five minutes.
+const MUCH_DATA: u64 = 96_000_000_000;
 
 /// Everything that can go wrong.
 const EVERYTHING: &[Kind] = &[
@@ -111,6 +120,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 12,
             events_one_in: 15,
+            nodes: &NODES,
+            bytes: None,
             kinds: EVERYTHING,
         },
         Self {
@@ -120,6 +131,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 0,
             events_one_in: 0,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[],
         },
         Self {
@@ -129,6 +142,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 6,
             events_one_in: 6,
+            nodes: &NODES,
+            bytes: None,
             // Evictions are what makes the operator delete something.
             kinds: &[
                 Kind::PodEvicted,
@@ -148,6 +163,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 0,
             events_one_in: 30,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::NodeLost,
                 Kind::ZoneLost,
@@ -165,6 +182,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 40,
             events_one_in: 10,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[Kind::PodDeleted, Kind::ForeignPod, Kind::Edit, Kind::EditAndRevert, Kind::Skip, Kind::VolumeLost],
         },
         Self {
@@ -174,6 +193,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 12,
             events_one_in: 15,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[Kind::HandOver, Kind::HandOver, Kind::LeaseDeleted, Kind::LeaseOutage, Kind::PodEvicted, Kind::PodDeleted],
         },
         Self {
@@ -183,6 +204,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 30,
             events_one_in: 30,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::NodesCordoned,
                 Kind::ZoneLost,
@@ -200,6 +223,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 40,
             events_one_in: 40,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::NodeLost,
                 Kind::ZoneLost,
@@ -222,6 +247,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 40,
             events_one_in: 40,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::Knob,
                 Kind::Knob,
@@ -241,6 +268,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 40,
             events_one_in: 40,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::CoordinatorLost,
                 Kind::CoordinatorLost,
@@ -259,6 +288,8 @@ impl Scenario {
             disturbed: DISTURBED,
             calls_one_in: 40,
             events_one_in: 40,
+            nodes: &NODES,
+            bytes: None,
             kinds: &[
                 Kind::Domains,
                 Kind::Domains,
@@ -273,6 +304,48 @@ impl Scenario {
                 Kind::NodeLost,
                 Kind::ZoneLost,
                 Kind::NodesCordoned,
+            ],
+        },
+        Self {
+            name: "repairs",
+            about: "copies are lost and take minutes to make again, while pods are asked to be others",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 40,
+            events_one_in: 40,
+            nodes: &NODES,
+            bytes: Some(MUCH_DATA),
+            kinds: &[
+                Kind::VolumeLost,
+                Kind::VolumeLost,
+                Kind::RemoveAtOnce,
+                Kind::RemoveAtOnce,
+                Kind::Template,
+                Kind::Template,
+                Kind::Template,
+                Kind::Remove,
+                Kind::Knob,
+                Kind::NodeLost,
+            ],
+        },
+        Self {
+            name: "hosts",
+            about: "there is hardly a host more than copies, and hosts are lost and left",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 40,
+            events_one_in: 40,
+            nodes: FEW_NODES,
+            bytes: None,
+            kinds: &[
+                Kind::NodeTainted,
+                Kind::NodeTainted,
+                Kind::NodeTainted,
+                Kind::NodeLost,
+                Kind::NodeLost,
+                Kind::Remove,
+                Kind::Template,
+                Kind::Resize,
             ],
         },
     ];
@@ -291,6 +364,11 @@ impl Scenario {
             return chance.one_in(2).then_some(Trouble::Domains { pick });
         }
         (self.name == "replacements" && chance.one_in(2)).then_some(Trouble::Rationing { pick })
+    }
+
+    /// What the database is filled with when the calm ends.
+    pub(super) fn data(&self) -> Option<Trouble> {
+        self.bytes.map(|bytes| Trouble::MuchData { bytes })
     }
 
     /// The next trouble; none where nothing ever happens.

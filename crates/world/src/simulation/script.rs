@@ -35,6 +35,8 @@ pub enum Disturbance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trouble {
+    /// The database is filled.
+    MuchData { bytes: u64 },
     /// A user deletes a pod.
     PodDeleted { pick: u64 },
     /// A node evicts a pod: it has failed, and stays as a record.
@@ -156,6 +158,7 @@ impl Script {
         }
         let at_birth = scenario.wished_at_birth(&mut Chance::new(seed, 3));
         disturbances.extend(at_birth.map(|wish| Disturbance::At(0, wish)));
+        disturbances.extend(scenario.data().map(|data| Disturbance::At(scenario.calm.as_secs() * 1000, data)));
         let mut chance = Chance::new(seed, 1);
         for number in numbers(&mut chance, scenario.calls_one_in) {
             disturbances.push(Disturbance::Call(number, call_fault(&mut chance)));

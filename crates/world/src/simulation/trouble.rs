@@ -14,7 +14,10 @@ use super::hands::Insistence;
 use super::run::World;
 use super::script::Trouble;
 use crate::kubelet::{Fault, Window};
-use crate::scenery::{CLASS, NAMESPACE, NODES};
+use crate::scenery::{CLASS, NAMESPACE, known_as};
+
+/// What it is called when the database is filled.
+pub(super) const MUCH_DATA: &str = "much data";
 
 /// What ends something that lasts.
 #[derive(Clone, Debug)]
@@ -57,16 +60,20 @@ impl World {
                 }
             }
             Trouble::PodEvicted { pick } => self.evict(pick),
+            Trouble::MuchData { bytes } => {
+                self.faults.fault(MUCH_DATA, format!("the database is filled with {} GB", bytes / 1_000_000_000));
+                self.databases.with(&known_as(), |database| database.hold(bytes));
+            }
             Trouble::PodStuckTerminating { pick, seconds } => self.stick(pick, seconds),
             Trouble::ForeignPod { pick, seconds } => self.take_a_name(pick, seconds),
             Trouble::NodeLost { pick, seconds, keeps_running } => {
-                let node = *chosen(&NODES, pick);
+                let node = *chosen(self.nodes(), pick);
                 self.faults.fault("node lost", format!("{node} is lost for {seconds} s"));
                 self.lose(&[node], seconds, keeps_running);
             }
             Trouble::ZoneLost { pick, seconds, keeps_running } => {
-                let zone = &chosen(&NODES, pick)[..6];
-                let nodes: Vec<&str> = NODES.into_iter().filter(|node| node.starts_with(zone)).collect();
+                let zone = &chosen(self.nodes(), pick)[..6];
+                let nodes: Vec<&str> = self.nodes().iter().copied().filter(|node| node.starts_with(zone)).collect();
                 self.faults.fault("zone lost", format!("the zone of {} is lost for {seconds} s", nodes.join(" and ")));
                 self.lose(&nodes, seconds, keeps_running);
             }
@@ -106,7 +113,7 @@ impl World {
             Trouble::ServerCrashed { pick } => self.crash_a_server(pick),
             Trouble::CoordinatorLost { pick, seconds, keeps_running } => self.lose_a_coordinator(pick, seconds, keeps_running),
             Trouble::NodeTainted { pick, seconds } => {
-                let node = *chosen(&NODES, pick);
+                let node = *chosen(self.nodes(), pick);
                 self.faults.fault("node tainted", format!("{node} has a taint for {seconds} s"));
                 self.taint(node, true);
                 self.repair_in(seconds, Repair::Untaint(node));
@@ -254,7 +261,7 @@ impl World {
             "apiVersion": "v1", "kind": "Pod",
             // Made from a copy of ours, as people do.
             "metadata": {"name": name, "namespace": NAMESPACE, "labels": ours.metadata.labels, "annotations": ours.metadata.annotations},
-            "spec": {"restartPolicy": "Never", "nodeName": NODES[0], "containers": [{"name": "job", "image": "job"}]},
+            "spec": {"restartPolicy": "Never", "nodeName": self.nodes()[0], "containers": [{"name": "job", "image": "job"}]},
         }));
         let Ok(mut pod) = made else { return };
         self.faults.fault("foreign pod", format!("somebody else's pod is called {name} for {seconds} s, and has ended"));
@@ -264,7 +271,7 @@ impl World {
     }
 
     fn cordon(&self, cordoned: bool) {
-        for name in NODES {
+        for name in self.nodes() {
             if let Ok(mut node) = self.cluster.kubernetes.get::<Node>("", name) {
                 node.spec.get_or_insert_default().unschedulable = cordoned.then_some(true);
                 self.cluster.kubernetes.update(&node).ok();

@@ -185,7 +185,7 @@ fn somebody_elses_pod_in_its_place_does_not_make_a_removed_group_come_back() {
     (others.owner, others.phase, others.ready) = (None, crate::PodPhase::Failed, false);
     let include = "include locality_instance_id:storage-8".to_owned();
     cluster.until(|decision| told(decision).contains(&include));
-    cluster.kube.pods.insert("sample-storage-8".to_owned(), others);
+    cluster.kube.pods.insert("sample-storage-8".to_owned(), others.into());
     let done = cluster.rounds(5);
     assert!(!done.iter().any(|step| step.contains("storage-8")), "{done:?}");
     assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));

@@ -176,8 +176,8 @@ fn a_zone_where_a_successor_starts_is_not_taken_down_besides_the_one_that_is() {
     let first = told(&cluster.round(5));
     assert_eq!(deleted(&first).len(), 1, "one storage pod: {first:?}");
     // The successors have just been made, one of them beside a storage process that is outdated as well.
-    let storage = |pod: &&crate::PodFacts| pod.group.as_ref().is_some_and(|group| group.0.starts_with("storage"));
-    let nodes: BTreeSet<_> = cluster.kube.pods.values().filter(storage).map(|pod| pod.node.clone()).collect();
+    let storage = |pod: &crate::PodFacts| pod.group.as_ref().is_some_and(|group| group.0.starts_with("storage"));
+    let nodes: BTreeSet<_> = cluster.kube.pods.values().filter(|pod| storage(pod)).map(|pod| pod.node.clone()).collect();
     let young = cluster.kube.pods.values_mut().filter(|pod| pod.created == cluster.now && nodes.contains(&pod.node));
     let mut changed = 0;
     for pod in young {
@@ -293,6 +293,23 @@ fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows
     assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
     let done = cluster.rounds(20);
     assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn copies_that_were_missing_before_a_recovery_are_not_forgotten_with_it() {
+    let mut cluster = another_image();
+    cluster.spoil(|report| report.data.as_mut().unwrap().min_replicas_remaining = Some(1));
+    assert!(deleted(&cluster.rounds(20)).is_empty(), "a copy is missing");
+    // A recovery, and the database calls everything healthy.
+    for seconds in [40.0, 89.0] {
+        cluster.spoil(move |report| report.recovery.as_mut().unwrap().seconds_since = Some(seconds));
+        let decision = cluster.round(5);
+        assert!(deleted(&told(&decision)).is_empty(), "{seconds} s after a recovery");
+        assert!(decision.holds.iter().any(|hold| hold.sentence.contains("copies were missing since")), "{:?}", decision.holds);
+    }
+    cluster.spoil(|report| report.recovery.as_mut().unwrap().seconds_since = Some(91.0));
+    assert!(!deleted(&told(&cluster.round(5))).is_empty());
+    assert!(cluster.journal.0.values().all(|entry| entry.what != "copies missing"));
 }
 
 #[test]

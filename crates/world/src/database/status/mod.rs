@@ -6,11 +6,14 @@
 mod client;
 mod data;
 mod messages;
+mod partial;
 mod plain;
 mod processes;
 mod tolerance;
 
 use serde_json::{Map, Value, json};
+
+pub(super) use partial::without_storage_servers;
 
 use super::Database;
 use super::configuration::{Configuration, engine};

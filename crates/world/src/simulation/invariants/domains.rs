@@ -161,8 +161,13 @@ impl Invariants {
         }
         if objects::domains_must_be_apart(class) {
             let surplus = live(before, class).count().saturating_sub(packing.wanted);
-            let (groups, domains) = if packing.on { (packing.wanted, packing.domains.len()) } else { packed(before, class) };
-            let most = groups.div_ceil(domains.max(1)).max(1) + surplus;
+            // With domains off it is what a domain still has, by the one status or the other: between them somebody may have gone.
+            let filled = if packing.on {
+                vec![(packing.wanted, packing.domains.len())]
+            } else {
+                vec![packed(before, class), packed(after, class)]
+            };
+            let most = filled.into_iter().map(|(groups, domains)| groups.div_ceil(domains.max(1))).fold(1, usize::max) + surplus;
             let in_flight: Vec<&str> =
                 of_class(after, class).filter(|group| group.is_in_flight()).map(|group| group.id).collect();
             self.demand(64, moving.len() <= surplus || in_flight.len() <= most, || {

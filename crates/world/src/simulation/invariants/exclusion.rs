@@ -20,6 +20,7 @@ impl Invariants {
         let client = &asked.client;
         let known = self.memory.may_be_available(asked.at);
         self.demand(20, known, || format!("{client} excludes {places:?}, and the database has not been available for long"));
+        self.demand(20, asked.saw_everything, || format!("{client} excludes {places:?} by a report without storage servers"));
         let servers: Vec<Server> = database.servers().collect();
         let meant = |server: &Server| places.iter().any(|place| server.is_meant_by(place));
         let going: Vec<&Server> = servers.iter().filter(|server| meant(server) && !server.excluded).collect();

@@ -38,7 +38,14 @@ impl Invariants {
             .filter(|one| one.type_.as_deref() == Some(GroupCondition::ResourcesTerminating.name()))
             .filter_map(|one| one.timestamp)
             .any(|since| stage.time.as_second() - since > 5);
-        if !begun && !group.is_skipped() && arrival.at - arrival.sent < Duration::from_secs(1) {
+        if begun || group.is_skipped() {
+            return;
+        }
+        let everything = arrival.saw_everything;
+        self.demand(20, everything, || {
+            format!("{} deleted {} by a report without storage servers", arrival.client, arrival.name)
+        });
+        if arrival.at - arrival.sent < Duration::from_secs(1) {
             let known = self.memory.may_be_available(arrival.sent);
             self.demand(20, known, || {
                 format!("{} deleted {}, and the database has not been available for long", arrival.client, arrival.name)

@@ -1,0 +1,37 @@
+//! Copies that are missing are remembered. After a recovery the database counts from the beginning who is dead, and for more than a minute
+//! calls everything healthy that it knew to be missing before. So what it once said counts until it shows all copies, long enough after its
+//! last recovery.
+
+use quorate_quorum::JournalEntry;
+
+use super::Draft;
+use crate::{DatabaseReport, tolerance};
+
+/// What missing copies are written down as.
+pub(super) const JOURNAL: &str = "copies missing";
+/// What they are written down under; no object has such a name.
+const OF_THE_DATA: &str = "the data";
+
+pub(super) fn remember(draft: &mut Draft<'_>) {
+    let mode = draft.seen.desired.redundancy_mode();
+    let lacks = draft.report.is_some_and(|report| tolerance::lacks_copies(report, mode));
+    if lacks && !draft.status.journal.0.contains_key(OF_THE_DATA) {
+        let entry = JournalEntry { what: JOURNAL.to_owned(), uid: String::new(), zone: String::new(), since: draft.seen.now };
+        draft.status.journal.begin(OF_THE_DATA, entry);
+    }
+}
+
+/// Whether what was written down may still be so.
+pub(super) fn may_be_missing(report: Option<&DatabaseReport>) -> bool {
+    !report.is_some_and(|report| report.is_whole() && tolerance::is_replicated(report) && tolerance::is_calm(report))
+}
+
+/// What was missing, where the database says nothing of it.
+pub(super) fn missing(draft: &Draft<'_>) -> Option<String> {
+    let entry = draft.status.journal.0.get(OF_THE_DATA)?;
+    let knows_after = tolerance::DATABASE_KNOWS_AFTER.as_secs();
+    Some(format!(
+        "copies were missing since {}, and the database may have forgotten; {knows_after} s after a recovery it knows",
+        entry.since
+    ))
+}
