@@ -26,6 +26,7 @@ mod poke;
 mod removal;
 mod requested;
 mod revival;
+mod roster;
 mod services;
 mod shrink;
 #[cfg(test)]

@@ -62,10 +62,11 @@ pub fn is_calm(report: &DatabaseReport) -> bool {
     report.seconds_since_recovery().is_some_and(|seconds| seconds >= DATABASE_KNOWS_AFTER.as_secs_f64())
 }
 
-/// Whether the database itself says that some data has fewer copies than it should.
+/// Whether the database itself says that some data has fewer copies than it should, or is on its way to where it should be: a dead server
+/// that is excluded counts as one that data moves away from, with all copies there.
 pub fn lacks_copies(report: &DatabaseReport, mode: RedundancyMode) -> bool {
-    let left = report.data.as_ref().and_then(|data| data.min_replicas_remaining);
-    left.is_some_and(|left| left < copies(report, mode).storage)
+    let Some(data) = &report.data else { return false };
+    data.healthy == Some(false) || data.min_replicas_remaining.is_some_and(|left| left < copies(report, mode).storage)
 }
 
 /// The copies that are kept now.

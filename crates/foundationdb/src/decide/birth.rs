@@ -81,7 +81,7 @@ fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
     let desired = &draft.seen.desired;
     let candidate = |(id, group): (&ProcessGroupId, &ProcessGroup)| {
         let priority = desired.coordinator_priority(group.class).filter(|_| group.removal.is_none())?;
-        let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
+        let pod = draft.roster.pod(id, group.class)?;
         let runs =
             pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
         let host = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
@@ -248,7 +248,7 @@ fn started(draft: &Draft<'_>) -> There {
     let Draft { seen, status, .. } = draft;
     let live = || status.groups.iter().filter(|(_, group)| group.removal.is_none());
     let pod = |id: &ProcessGroupId, group: &ProcessGroup| {
-        let pod = seen.kube.pods.get(&objects::pod_name(&seen.desired, group.class, id))?;
+        let pod = draft.roster.pod(id, group.class)?;
         let follows = pod.active_configuration.is_some() && !group.conditions.contains_key(&GroupCondition::IncorrectConfigMap);
         Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&seen.desired, pod))
     };

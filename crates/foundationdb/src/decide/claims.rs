@@ -1,26 +1,35 @@
 //! Volume claims: one for each process group whose class keeps state. They grow in place where their storage class lets them, and have an
 //! owner only if they are to go with the object.
 
+use std::collections::BTreeMap;
+
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
 use super::{Adds, Draft};
 use crate::tolerance::holds_copies;
-use crate::{ClaimFacts, ProcessGroupId, objects, quantity, reasons};
+use crate::{ClaimFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 /// What a volume in place of a lost one is written down as, until the database knows what was lost with that.
 pub(super) const JOURNAL: &str = "volume in place of a lost one";
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
+    let desired = &draft.seen.desired;
+    let stateful = draft.classes().into_iter().filter(|class| class.is_stateful());
+    let sizes: BTreeMap<ProcessClass, String> = stateful.map(|class| (class, objects::claim_size(desired, class).0)).collect();
+    let is_well = |claim: &ClaimFacts, size: &String| {
+        let fits = claim.size.as_ref().is_none_or(|has| has == size);
+        claim.deleted_since.is_none() && claim.owned == desired.delete_volumes && fits
+    };
+    let concerned = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
+        let Some(size) = sizes.get(&group.class) else { return false };
+        !draft.roster.claim(id, group.class).is_some_and(|claim| is_well(claim, size)) && !draft.is_done_with(id, group)
+    };
+    let ids: Vec<ProcessGroupId> = draft.status.groups.iter().filter(concerned).map(|(id, _)| id.clone()).collect();
     for id in ids {
-        let group = &draft.status.groups[&id];
-        if !group.class.is_stateful() || draft.is_done_with(&id, group) {
-            continue;
-        }
-        let name = objects::claim_name(&objects::pod_name(&draft.seen.desired, group.class, &id));
-        match draft.seen.kube.claims.get(&name) {
+        let class = draft.status.groups[&id].class;
+        match draft.roster.claim(&id, class) {
             None => create(draft, &id),
-            Some(claim) => look_after(draft, &id, &name, claim),
+            Some(claim) => look_after(draft, &id, claim, &sizes[&class]),
         }
     }
 }
@@ -36,8 +45,9 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(draft.seen.epoch), format!("{id} has no volume claim")));
 }
 
-fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, claim: &ClaimFacts) {
+fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, claim: &ClaimFacts, wanted: &str) {
     let desired = &draft.seen.desired;
+    let name = objects::claim_name(&objects::pod_name(desired, draft.status.groups[id].class, id));
     let guard = Guard::epoch(draft.seen.epoch).and_object(&claim.uid, &claim.resource_version);
     if let Some(since) = claim.deleted_since {
         let sentence = format!("the volume claim {name} of {id} is being deleted, so its data will be gone");
@@ -47,19 +57,18 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, claim: &Cl
     if claim.owned != desired.delete_volumes {
         let owner = desired.delete_volumes.then(|| Box::new(objects::owner(desired)));
         let why = if desired.delete_volumes { "volumes are to go with the object" } else { "volumes are to outlive the object" };
-        draft.steps.push(Step::adds(Adds::ClaimOwner { name: name.to_owned(), owner }, guard, why));
+        draft.steps.push(Step::adds(Adds::ClaimOwner { name, owner }, guard, why));
         return;
     }
-    let wanted = objects::claim_size(desired, draft.status.groups[id].class).0;
     let Some(size) = claim.size.clone() else { return };
-    if quantity::is_less(&wanted, &size) {
+    if quantity::is_less(wanted, &size) {
         let sentence = format!("the volume of {id} can't shrink; Kubernetes offers no way");
         let released_by = format!("asking for {size} again, or replacing {id} by processGroupsToRemove");
         draft.holds.push(Hold::new(reasons::VOLUME_CANT_SHRINK, id.to_string(), sentence, released_by).compared(size, wanted));
-    } else if quantity::is_less(&size, &wanted) && claim.may_grow == Some(true) {
+    } else if quantity::is_less(&size, wanted) && claim.may_grow == Some(true) {
         let why = format!("the volume of {id} is to grow from {size} to {wanted}");
-        draft.steps.push(Step::adds(Adds::ClaimSize { name: name.to_owned(), size: wanted }, guard, why));
-    } else if quantity::is_less(&size, &wanted) && claim.may_grow.is_none() {
+        draft.steps.push(Step::adds(Adds::ClaimSize { name, size: wanted.to_owned() }, guard, why));
+    } else if quantity::is_less(&size, wanted) && claim.may_grow.is_none() {
         let class = claim.storage_class.as_deref().unwrap_or("(none)");
         let sentence = format!("the volume of {id} is to grow, but nobody knows whether it can");
         let hold =

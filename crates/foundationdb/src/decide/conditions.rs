@@ -4,47 +4,54 @@
 //! evidence that something is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
+use std::sync::Arc;
 
-use super::alongside::Alongside;
 use super::members::Server;
+use super::roster::Objects;
 use super::{Draft, is_ours};
 use crate::monitor::MonitorConfiguration;
 use crate::report::host;
-use crate::{
-    ClaimFacts, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects,
-};
+use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
     let mut asked = Asked::new(draft);
-    let seen = draft.seen;
-    let (mut pods, mut claims) = (Alongside::new(&seen.kube.pods), Alongside::new(&seen.kube.claims));
     let mut groups = std::mem::take(&mut draft.status.groups);
     for (id, group) in &mut groups {
-        let name = objects::pod_name(&seen.desired, group.class, id);
-        let pod = pods.get(&name).map(Deref::deref);
-        let claim = claims.get(&objects::claim_name(&name)).map(Deref::deref);
-        let service = seen.kube.services.get(&name);
-        of_objects(draft, &mut asked, id, group, &Objects { pod, claim, service });
-        of_processes(draft, &mut asked, id, group, pod);
+        let objects = draft.roster.objects(id, group.class);
+        of_objects(draft, &mut asked, id, group, objects);
+        of_processes(draft, &mut asked, id, group, objects.pod);
     }
     draft.status.groups = groups;
-}
-
-/// What there is of a process group, whoever made its pod.
-struct Objects<'a> {
-    pod: Option<&'a PodFacts>,
-    claim: Option<&'a ClaimFacts>,
-    service: Option<&'a ServiceFacts>,
 }
 
 /// What pods of each class were asked to be; made once per class, not once per pod.
 struct Asked {
     digests: BTreeMap<ProcessClass, String>,
     /// By class, and whether in logical fault domains.
-    monitors: BTreeMap<(ProcessClass, bool), (String, MonitorConfiguration)>,
+    monitors: BTreeMap<(ProcessClass, bool), Monitor>,
     /// Where command lines are put together.
     line: String,
+}
+
+/// What a monitor is asked to follow.
+struct Monitor {
+    text: String,
+    configuration: MonitorConfiguration,
+    /// What was last found to say the same. Most pods share it, and it is long.
+    same: Option<Arc<str>>,
+}
+
+impl Monitor {
+    fn is_followed_by(&mut self, active: &Arc<str>) -> bool {
+        if self.same.as_ref().is_some_and(|same| Arc::ptr_eq(same, active)) {
+            return true;
+        }
+        let follows = **active == *self.text;
+        if follows {
+            self.same = Some(Arc::clone(active));
+        }
+        follows
+    }
 }
 
 impl Asked {
@@ -55,7 +62,7 @@ impl Asked {
             draft.status.groups.values().map(|group| (group.class, group.packed)).collect();
         let monitor = |(class, packed)| {
             let configuration = objects::monitor_configuration(desired, class, packed, connection);
-            ((class, packed), (objects::monitor_text(&configuration), configuration))
+            ((class, packed), Monitor { text: objects::monitor_text(&configuration), configuration, same: None })
         };
         Self { digests: BTreeMap::new(), monitors: kinds.into_iter().map(monitor).collect(), line: String::new() }
     }
@@ -74,15 +81,14 @@ fn of_objects(
     asked: &mut Asked,
     id: &ProcessGroupId,
     group: &mut ProcessGroup,
-    &Objects { pod, claim, service }: &Objects<'_>,
+    Objects { pod, claim, service }: Objects<'_>,
 ) {
     let (desired, now, class) = (&draft.seen.desired, draft.seen.now, group.class);
     let pod = pod.filter(|pod| is_ours(desired, pod));
     let outdated = pod.is_some_and(|pod| !asked.is_digest(pod.asked_for.as_deref(), desired, class, id));
-    let text = asked.monitors.get(&(class, group.packed)).map(|(text, _)| text.as_str());
-    let unsynced = pod.is_some_and(|pod| {
-        group.removal.is_none() && pod.active_configuration.is_some() && pod.active_configuration.as_deref() != text
-    });
+    let monitor = asked.monitors.get_mut(&(class, group.packed));
+    let active = pod.and_then(|pod| pod.active_configuration.as_ref()).filter(|_| group.removal.is_none());
+    let unsynced = active.is_some_and(|active| monitor.is_none_or(|monitor| !monitor.is_followed_by(active)));
     // Its node or its kubelet has failed, and its processes may go on reporting as if nothing were the matter.
     let stuck = pod.and_then(|pod| pod.deleted_since).is_some_and(|since| since + desired.automation.pod_failed_after <= now);
     let terminating =
@@ -163,8 +169,8 @@ fn of_processes(draft: &Draft<'_>, asked: &mut Asked, id: &ProcessGroupId, group
         group.fault_domain = Some(zone.clone());
     }
     let Asked { monitors, line, .. } = asked;
-    let started_otherwise = pod.zip(monitors.get(&(group.class, group.packed))).is_some_and(|(pod, (_, monitor))| {
-        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, monitor, line))
+    let started_otherwise = pod.zip(monitors.get(&(group.class, group.packed))).is_some_and(|(pod, monitor)| {
+        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, &monitor.configuration, line))
     });
     group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);
 }

@@ -195,7 +195,7 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     let process = server.process;
     let fit = group.removal.is_none() && process.excluded == Some(false) && !process.under_maintenance && process.zone.is_some();
     let named = !desired.routing.uses_names() || process.dns_name.is_some();
-    let pod = draft.seen.kube.pods.get(&objects::pod_name(desired, group.class, id))?;
+    let pod = draft.roster.pod(id, group.class)?;
     (Gate::EligibleCoordinators.passes(fit) && named && pod.ready && pod.deleted_since.is_none()).then_some(priority)
 }
 

@@ -1,6 +1,6 @@
 //! Copies that are missing are remembered. After a recovery the database counts from the beginning who is dead, and for more than a minute
 //! calls everything healthy that it knew to be missing before. So what it once said counts until it shows all copies, long enough after its
-//! last recovery.
+//! last recovery. Data that only moves is remembered as well, for nothing tells it from copies that are made again.
 
 use quorate_quorum::JournalEntry;
 

@@ -7,6 +7,7 @@ use quorate_quorum::budget::{Budget, Calm};
 use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
+use super::roster::Roster;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies};
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
@@ -33,6 +34,7 @@ pub(super) struct Draft<'a> {
     /// What the database says, if that is young enough to act on.
     pub report: Option<&'a DatabaseReport>,
     pub members: Members<'a>,
+    pub roster: Roster<'a>,
     /// Addresses from which data is still moving away, by their hosts.
     pub moving_away: BTreeMap<&'a str, &'a str>,
     /// Hosts of the coordinators, by address and by name.
@@ -84,6 +86,7 @@ impl<'a> Draft<'a> {
             budget: Budget::default(),
             report,
             members: Members::new(report),
+            roster: Roster::of(seen),
             moving_away: moving_away(report),
             coordinators: coordinators(status.connection.as_deref(), report),
             lock: None,
@@ -113,7 +116,7 @@ impl<'a> Draft<'a> {
         };
         // A pod that was just made serves nobody yet, although the database still lists the server of the one before it.
         let starts = |id: &ProcessGroupId, class: ProcessClass| {
-            let pod = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, class, id));
+            let pod = self.roster.pod(id, class);
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
         // A pod that is asked to be another has the servers it was made with, if not those it is asked to have.
@@ -160,7 +163,7 @@ impl<'a> Draft<'a> {
     /// The zone of a process group: what the database said, or the node it is on.
     pub(super) fn zone_of(&self, id: &ProcessGroupId) -> String {
         let group = &self.status.groups[id];
-        let node = || self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, group.class, id))?.node.clone();
+        let node = || self.roster.pod(id, group.class)?.node.clone();
         group.fault_domain.clone().or_else(node).unwrap_or_default()
     }
 
@@ -171,7 +174,7 @@ impl<'a> Draft<'a> {
         }
         let seen = self.members.of(id, group).iter().find_map(|server| server.process.physical_zone.clone());
         let of_node = || {
-            let node = self.seen.kube.pods.get(&objects::pod_name(&self.seen.desired, group.class, id))?.node.as_ref()?;
+            let node = self.roster.pod(id, group.class)?.node.as_ref()?;
             let label = self.seen.desired.topology.zone.label()?;
             let named = self.seen.kube.nodes.get(node).and_then(|node| node.labels.get(label));
             Some(named.unwrap_or(node).clone())
@@ -278,9 +281,11 @@ fn moving_away(report: Option<&DatabaseReport>) -> BTreeMap<&str, &str> {
     addresses.map(|address| (host(address), address.as_str())).collect()
 }
 
-/// The hosts of all coordinators: those of the connection string, and those the database names.
+/// The hosts of all coordinators: those of the connection strings that are recorded and reported, and those the database names. After
+/// somebody has changed them by hand, one of these may be older than another.
 fn coordinators(connection: Option<&str>, report: Option<&DatabaseReport>) -> BTreeSet<String> {
-    let written = connection.and_then(|connection| connection.split_once('@')).map_or("", |(_, addresses)| addresses);
+    let connections = connection.into_iter().chain(report.and_then(|report| report.connection.as_deref()));
+    let written = connections.filter_map(|connection| connection.split_once('@')).flat_map(|(_, addresses)| addresses.split(','));
     let named = report.into_iter().flat_map(|report| &report.coordinators).map(|one| one.address.as_str());
-    written.split(',').chain(named).filter(|address| !address.is_empty()).map(|address| host(bare(address)).to_owned()).collect()
+    written.chain(named).filter(|address| !address.is_empty()).map(|address| host(bare(address)).to_owned()).collect()
 }

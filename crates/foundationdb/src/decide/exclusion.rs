@@ -122,10 +122,11 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
     }
 }
 
-/// Whether somebody of it who was to come has not come for so long that a pending pod would be left out of account.
+/// Whether somebody who was to come has not come for so long that a pending pod would be left out of account. Of whatever class: the room
+/// that storage waits for may be what coordinators wait for, and they are waited for by the transaction system.
 fn successors_are_stuck(draft: &Draft<'_>) -> bool {
     let patience = draft.seen.desired.automation.ignore_pending_after;
-    draft.status.groups.values().filter(|group| group.class != ProcessClass::Storage).any(|group| {
+    draft.status.groups.values().any(|group| {
         let waits =
             [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
         group.removal.is_none() && waits.is_some_and(|since| draft.seen.now.duration_since(*since) >= patience)

@@ -11,7 +11,7 @@ use quorate_quorum::{Gate, Hold, Reason, Severity};
 
 use super::{Draft, exclusion, hosts};
 use crate::bucket::Bucket;
-use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut buckets = buckets(draft);
@@ -181,7 +181,7 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
     held == REPLACEMENTS_IN_FLIGHT
         && !draft.members.are_still_joining()
         && !serves(id, &draft.status.groups[id])
-        && draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, class, id)).is_some_and(|pod| pod.ready)
+        && draft.roster.pod(id, class).is_some_and(|pod| pod.ready)
         && draft.live(class).count() >= wanted
         && draft.live(class).all(|(id, group)| serves(id, group) || around.failed.contains(id))
         && !exclusion::has_headroom(draft, report, class)

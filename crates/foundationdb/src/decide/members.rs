@@ -1,8 +1,9 @@
 //! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
 //! walks through all processes for each group.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::roster::LookedUp;
 use crate::report::host;
 use crate::{DatabaseReport, ProcessGroup, ProcessGroupId, ProcessReport};
 
@@ -19,7 +20,7 @@ pub(super) struct Server<'a> {
 #[derive(Default)]
 pub(super) struct Members<'a> {
     /// Looked up for every group by nearly every concern.
-    named: HashMap<&'a ProcessGroupId, Vec<Server<'a>>>,
+    named: LookedUp<&'a ProcessGroupId, Vec<Server<'a>>>,
     /// Those that say nothing yet, by their host.
     silent: BTreeMap<&'a str, Vec<Server<'a>>>,
 }

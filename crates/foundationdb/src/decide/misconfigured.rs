@@ -55,7 +55,7 @@ fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
         return false;
     }
     let group = &draft.status.groups[id];
-    let Some(pod) = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id)) else { return false };
+    let Some(pod) = draft.roster.pod(id, group.class) else { return false };
     let mut of_its_class = draft.status.groups.values().filter(|other| other.class == group.class && other.is_in_flight());
     of_its_class.any(|other| other.removal.is_some_and(|since| since <= pod.created))
 }
@@ -83,7 +83,7 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: 
         return Some("its pod is asked to be another");
     }
     if group.class.is_stateful()
-        && let Some(claim) = draft.seen.kube.claims.get(&objects::claim_name(&objects::pod_name(desired, group.class, id)))
+        && let Some(claim) = draft.roster.claim(id, group.class)
     {
         if claim.asked_for.as_ref().is_some_and(|asked| *asked != wanted.asked_for) {
             return Some("its volume is asked to be another");
@@ -106,9 +106,9 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
 /// A pod that asks for more than before may no longer fit where its volume is; its user may want it replaced for that.
 fn asks_for_more(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let desired = &draft.seen.desired;
-    let pod = || draft.seen.kube.pods.get(&objects::pod_name(desired, class, id));
+    let pod = || draft.roster.pod(id, class);
     let grew = |pod: &PodFacts| objects::requests(desired, class).grew_since(pod.requests);
-    desired.automation.replace_when_resources_grow && pod().is_some_and(|pod| grew(pod))
+    desired.automation.replace_when_resources_grow && pod().is_some_and(grew)
 }
 
 /// Whether a changed pod template means a new process group: for the transaction system that costs one recovery for all of them

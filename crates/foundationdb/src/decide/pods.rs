@@ -3,14 +3,20 @@
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
 use super::{Adds, Draft, TakesAway, is_ours};
-use crate::{PodFacts, PodPhase, ProcessGroupId, objects, reasons};
+use crate::{PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let ids: Vec<ProcessGroupId> = draft.status.groups.keys().cloned().collect();
+    let is_well = |pod: &PodFacts| pod.ready && pod.phase == PodPhase::Running && pod.deleted_since.is_none();
+    let is_well = |id: &ProcessGroupId, group: &ProcessGroup| {
+        let pod = draft.roster.pod(id, group.class);
+        pod.is_some_and(|pod| is_well(pod) && is_ours(&draft.seen.desired, pod))
+    };
+    let ids: Vec<ProcessGroupId> =
+        draft.status.groups.iter().filter(|(id, group)| !is_well(id, group)).map(|(id, _)| id.clone()).collect();
     for id in ids {
         let group = &draft.status.groups[&id];
         let name = objects::pod_name(&draft.seen.desired, group.class, &id);
-        match draft.seen.kube.pods.get(&name) {
+        match draft.roster.pod(&id, group.class) {
             // Its data is elsewhere; it is not made again only to be removed.
             None if draft.is_done_with(&id, group) => {}
             None => create(draft, &id, &name),

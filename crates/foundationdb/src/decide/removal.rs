@@ -60,12 +60,11 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
 fn forget_what_was_undone(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| report.is_whole() && report.configuration.is_some()) else { return };
     let undone = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
-        let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
-        let places = exclusion::places(draft, id, group);
-        let there = pod.is_some_and(|pod| is_ours(&draft.seen.desired, pod));
-        group.exclusion.is_some() && there && !places.iter().all(|place| report.excludes(place))
+        let there = draft.roster.pod(id, group.class).is_some_and(|pod| is_ours(&draft.seen.desired, pod));
+        there && !exclusion::places(draft, id, group).iter().all(|place| report.excludes(place))
     };
-    let undone: Vec<ProcessGroupId> = draft.status.groups.iter().filter(undone).map(|(id, _)| id.clone()).collect();
+    let found_empty = draft.status.groups.iter().filter(|(_, group)| group.exclusion.is_some());
+    let undone: Vec<ProcessGroupId> = found_empty.filter(undone).map(|(id, _)| id.clone()).collect();
     for id in undone {
         if let Some(group) = draft.status.groups.get_mut(&id) {
             group.exclusion = None;
@@ -210,7 +209,7 @@ fn fullest_zone(draft: &Draft<'_>, ids: Vec<ProcessGroupId>) -> Vec<ProcessGroup
 /// What a human, or a coordinator, still has to say about it; and whether it is still as empty as it was.
 fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
-    let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
+    let pod = draft.roster.pod(id, group.class);
     let (reason, sentence, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
         (
             reasons::COORDINATOR_GOES_FIRST,

@@ -37,7 +37,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 /// Whether the database counts on this group's pod, or may do so: one that is ready is about to serve.
 pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
-    let pod = draft.seen.kube.pods.get(&objects::pod_name(&draft.seen.desired, group.class, id));
+    let pod = draft.roster.pod(id, group.class);
     !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
 }
 

@@ -282,6 +282,7 @@ impl Database {
         self.find_members();
         self.drive_recovery();
         self.distribute();
+        self.drain_logs();
     }
 
     fn find_members(&mut self) {

@@ -102,7 +102,7 @@ impl Database {
             }
             Phase::NeverCreated => false,
             Phase::Recovering(recovery) => self.recover(recovery),
-            Phase::Accepting { since, drained } => self.watch(since, drained),
+            Phase::Accepting { .. } => self.watch(),
         }
     }
 
@@ -259,17 +259,10 @@ impl Database {
     }
 
     /// Whether the generation can go on as it is.
-    fn watch(&mut self, since: Timestamp, drained: bool) -> bool {
+    fn watch(&mut self) -> bool {
         if !self.missing_holders().is_empty() {
             self.begin_recovery(times::RECOVERS_WITHOUT, None);
             return true;
-        }
-        if !drained
-            && since + times::DRAINS_LOGS <= self.now
-            && self.data.servers.values().all(|server| server.dead_since.is_none())
-        {
-            self.drain_logs();
-            self.phase = Phase::Accepting { since, drained: true };
         }
         if self.log_is_excluded() || self.a_better_place_exists() {
             self.begin_recovery(times::RECOVERS_AT_WILL, None);
@@ -282,7 +275,15 @@ impl Database {
         false
     }
 
-    fn drain_logs(&mut self) {
+    /// Logs of earlier generations go once every storage server has read them. One that is dead has not, until data distribution has given
+    /// it up.
+    pub(super) fn drain_logs(&mut self) {
+        let Phase::Accepting { since, drained: false } = self.phase else { return };
+        let all_read = self.data.servers.values().all(|server| server.dead_since.is_none());
+        if since + times::DRAINS_LOGS > self.now || !all_read {
+            return;
+        }
+        self.phase = Phase::Accepting { since, drained: true };
         self.logs.truncate(1);
         let current = self.logs.first().map(|generation| generation.epoch);
         for volume in self.volumes.values_mut() {

@@ -42,6 +42,22 @@ fn the_transaction_system_is_excluded_together() {
 }
 
 #[test]
+fn where_there_is_no_room_for_long_those_of_the_transaction_system_go_that_can() {
+    let mut cluster = Cluster::usual();
+    // Whoever is a coordinator stays one, for nobody else can be it.
+    cluster.desired.automation.timers.recovery_before_undesired_coordinator = jiff::SignedDuration::from_hours(10);
+    cluster.desired.remove = ["log-1", "stateless-5"].map(str::to_owned).into();
+    assert!(exclusions(&cluster.rounds(100)).is_empty(), "they go together");
+    assert!(codes(&cluster.decided()).contains(&"ExcludedTogether"));
+    // A storage process finds no node, and may find one if others go.
+    cluster.desired.counts.insert(Storage, 5);
+    let number = cluster.kube.recorded.last_number + 1;
+    cluster.unplaceable.insert(format!("storage-{number}"));
+    assert!(exclusions(&cluster.rounds(10)).is_empty(), "it may come in a moment");
+    assert_eq!(exclusions(&cluster.rounds(100)), ["exclude locality_instance_id:stateless-5"]);
+}
+
+#[test]
 fn an_exclusion_that_costs_a_recovery_keeps_its_distance_and_one_of_storage_does_not() {
     let mut cluster = Cluster::usual();
     cluster.desired.remove = ["log-4", "storage-8"].map(str::to_owned).into();

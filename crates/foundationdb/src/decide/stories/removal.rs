@@ -149,6 +149,21 @@ fn without_exclusion_it_goes_at_once_but_never_as_a_coordinator() {
 }
 
 #[test]
+fn whom_only_the_newest_connection_string_names_is_a_coordinator_all_the_same() {
+    let mut cluster = one_goes();
+    cluster.desired.automation.removal = AtOnce::Nothing;
+    cluster.until(|decision| decision.status.groups[&group_id("storage-8")].exclusion.is_some());
+    cluster.desired.automation.removal = AtOnce::Zone;
+    let removed = |cluster: &Cluster| told(&cluster.decided()).contains(&"delete pod sample-storage-8".to_owned());
+    assert!(removed(&cluster));
+    // Somebody has just made it one, by hand.
+    let connection = "sample:another@sample-storage-8.sample.default.svc.cluster.local:4501";
+    cluster.spoil(move |report| report.connection = Some(connection.to_owned()));
+    assert!(!removed(&cluster));
+    assert!(codes(&cluster.decided()).contains(&"CoordinatorGoesFirst"));
+}
+
+#[test]
 fn who_went_without_exclusion_is_remembered_until_its_copies_were_made_again() {
     let mut cluster = Cluster::usual();
     cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());

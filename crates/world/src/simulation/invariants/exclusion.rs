@@ -90,7 +90,7 @@ impl Invariants {
         let is_stuck = |group: super::stage::Group<'_>| {
             !group.is_marked() && (group.has(GroupCondition::MissingPod) || group.has(GroupCondition::PodPending))
         };
-        if !others().any(|group| covered(group.id)) || others().any(is_stuck) {
+        if !others().any(|group| covered(group.id)) || stage.groups().any(is_stuck) {
             return;
         }
         let alone = others().find(|group| group.is_in_flight() && !covered(group.id) && !is_excluded(group.id));

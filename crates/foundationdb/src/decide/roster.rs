@@ -1,0 +1,57 @@
+//! What Kubernetes has of each recorded process group, found once per decision: nearly every concern asks for it.
+
+use std::ops::Deref;
+
+use super::ClusterSnapshot;
+use super::alongside::Alongside;
+use crate::{ClaimFacts, PodFacts, ProcessClass, ProcessGroupId, ServiceFacts, objects};
+
+/// A map in which things are looked up more often than anywhere else.
+#[expect(clippy::disallowed_types, reason = "it is looked up in; whoever walks through it sorts what comes out")]
+pub(super) type LookedUp<K, V> = std::collections::HashMap<K, V>;
+
+/// The pods, claims and services of process groups.
+pub(super) struct Roster<'a> {
+    seen: &'a ClusterSnapshot,
+    recorded: LookedUp<&'a ProcessGroupId, Objects<'a>>,
+}
+
+/// What there is of a process group, whoever made it.
+#[derive(Clone, Copy)]
+pub(super) struct Objects<'a> {
+    pub pod: Option<&'a PodFacts>,
+    pub claim: Option<&'a ClaimFacts>,
+    pub service: Option<&'a ServiceFacts>,
+}
+
+impl<'a> Roster<'a> {
+    pub(super) fn of(seen: &'a ClusterSnapshot) -> Self {
+        let (mut pods, mut claims) = (Alongside::new(&seen.kube.pods), Alongside::new(&seen.kube.claims));
+        let mut services = Alongside::new(&seen.kube.services);
+        let recorded = seen.kube.recorded.groups.iter().map(|(id, group)| {
+            let name = objects::pod_name(&seen.desired, group.class, id);
+            let (pod, claim) = (pods.get(&name).map(Deref::deref), claims.get(&objects::claim_name(&name)).map(Deref::deref));
+            (id, Objects { pod, claim, service: services.get(&name) })
+        });
+        Self { seen, recorded: recorded.collect() }
+    }
+
+    /// What is there under the names of a process group.
+    pub(super) fn objects(&self, id: &ProcessGroupId, class: ProcessClass) -> Objects<'a> {
+        self.recorded.get(id).copied().unwrap_or_else(|| {
+            let (kube, name) = (&self.seen.kube, objects::pod_name(&self.seen.desired, class, id));
+            let (pod, claim) = (kube.pods.get(&name), kube.claims.get(&objects::claim_name(&name)));
+            Objects { pod: pod.map(Deref::deref), claim: claim.map(Deref::deref), service: kube.services.get(&name) }
+        })
+    }
+
+    /// The pod under the name of a process group.
+    pub(super) fn pod(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<&'a PodFacts> {
+        self.objects(id, class).pod
+    }
+
+    /// The volume claim under the name of a process group.
+    pub(super) fn claim(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<&'a ClaimFacts> {
+        self.objects(id, class).claim
+    }
+}
