@@ -48,7 +48,7 @@ mod tests {
     fn a_change_is_seen_by_nobody_else() {
         let one = Shared::from(vec![1]);
         let mut other = one.clone();
-        assert!(std::ptr::eq(&*one, &*other));
+        assert!(Arc::ptr_eq(&one.0, &other.0));
         other.push(2);
         assert_eq!((&*one, &*other), (&vec![1], &vec![1, 2]));
     }
