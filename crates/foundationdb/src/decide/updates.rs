@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
-use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
+use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Sighting, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
-use crate::{AtOnce, GroupCondition, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// For so long a zone whose pods were made again is expected back, and the database asked more often: the next zone waits for its word.
 const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
@@ -96,11 +96,13 @@ fn only_the_database_is_waited_for(draft: &Draft<'_>) -> bool {
     just_made && ours.all(|pod| pod.ready)
 }
 
-/// A logical fault domain may span several hosts, and so have several coordinators; as many of them go at once as may be missing.
+/// A logical fault domain may span several hosts, and so have several coordinators; as many of them go at once as may be missing, together
+/// with those that are missing already.
 fn keeping_a_majority(draft: &Draft<'_>, zone: &[&ProcessGroupId]) -> Vec<ProcessGroupId> {
     let all = draft.report.map_or(0, |report| report.coordinators.len());
+    let missing = draft.status.groups.iter().filter(|(id, group)| draft.is_coordinator(id) && is_away(draft, id, group)).count();
     // A single one can't be spared, and has to go all the same.
-    let mut spare = (all.saturating_sub(1) / 2).max(1);
+    let mut spare = (all.saturating_sub(1) / 2).max(1).saturating_sub(missing);
     let mut may_go = |id: &ProcessGroupId| {
         if !draft.is_coordinator(id) {
             return true;
@@ -110,6 +112,19 @@ fn keeping_a_majority(draft: &Draft<'_>, zone: &[&ProcessGroupId]) -> Vec<Proces
         may
     };
     zone.iter().filter(|id| may_go(id)).map(|id| (*id).clone()).collect()
+}
+
+/// Whether a process group may not answer now, whatever a report says that is some seconds old: its pod is on its way out, or another one
+/// was made since it was answered.
+fn is_away(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+    let answered = match draft.seen.database {
+        Sighting::Seen { at, .. } => Some(at),
+        Sighting::Unreachable { .. } | Sighting::NotAsked => None,
+    };
+    let serves = |pod: &PodFacts| pod.ready && pod.deleted_since.is_none() && answered.is_some_and(|at| pod.created < at);
+    let name = objects::pod_name(&draft.seen.desired, group.class, id);
+    let goes = draft.status.journal.0.contains_key(&name);
+    goes || !draft.roster.pod(id, group.class).is_some_and(serves) || draft.members.of(id, group).is_empty()
 }
 
 /// What stands in the way, and what would clear it.

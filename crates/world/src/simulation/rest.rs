@@ -92,8 +92,10 @@ impl World {
                 classes.iter().filter_map(|class| hosts.get(class)).flatten().collect::<BTreeSet<_>>().len()
             };
             let for_copies = of(&[ProcessClass::Storage]) < storage || of(&[ProcessClass::Log]) < log;
-            let coordinators = checked_wish(cluster).coordinator_count();
-            let for_coordinators = of(&[ProcessClass::Storage, ProcessClass::Log]) < coordinators;
+            let wish = checked_wish(cluster);
+            let eligible: Vec<ProcessClass> =
+                hosts.keys().copied().filter(|class| wish.coordinator_priority(*class).is_some()).collect();
+            let for_coordinators = of(&eligible) < wish.coordinator_count();
             let waits_for = |reason: quorate_quorum::Reason| waited_for.contains(reason.0);
             let is_short = [(reasons::TOO_FEW_ZONES, for_copies), (reasons::NOT_ENOUGH_COORDINATORS, for_coordinators)];
             // Who waits for one that can't go is not held up by anything else.

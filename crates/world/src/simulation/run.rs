@@ -303,8 +303,9 @@ mod tests {
 
     /// Worlds in which something was found once, each of another kind: a lease that was taken and lost between two looks, coordinators that
     /// were empty and lost their pods, deletions that never arrived, a group that went without exclusion and was forgotten too soon, one
-    /// that came back because of a stranger's pod, room for a replacement that was taken by who waited for it, and the place of a
-    /// coordinator that was given away while it got its pod back.
+    /// that came back because of a stranger's pod, room for a replacement that was taken by who waited for it, the place of a
+    /// coordinator that was given away while it got its pod back, copies that were forgotten with a recovery, one that had just been made a
+    /// coordinator by hand, no room for whom everybody waited for, and two coordinators of one domain that went one soon after the other.
     const FOUND: &[(&str, u64)] = &[
         ("api", 55),
         ("everything", 80),
@@ -313,6 +314,10 @@ mod tests {
         ("users", 19),
         ("domains", 59),
         ("domains", 1132),
+        ("repairs", 30001),
+        ("domains", 30075),
+        ("hosts", 30002),
+        ("shared", 1),
     ];
 
     #[test]

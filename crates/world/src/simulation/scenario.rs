@@ -329,6 +329,25 @@ impl Scenario {
             ],
         },
         Self {
+            name: "shared",
+            about: "coordinators share logical fault domains, while pods are asked to be others",
+            calm: CALM,
+            disturbed: DISTURBED,
+            calls_one_in: 40,
+            events_one_in: 40,
+            nodes: &NODES,
+            bytes: None,
+            kinds: &[
+                Kind::Template,
+                Kind::Template,
+                Kind::Template,
+                Kind::PodDeleted,
+                Kind::ServerCrashed,
+                Kind::NodeLost,
+                Kind::CoordinatorsByHand,
+            ],
+        },
+        Self {
             name: "hosts",
             about: "there is hardly a host more than copies, and hosts are lost and left",
             calm: CALM,
@@ -358,6 +377,9 @@ impl Scenario {
     /// What is asked for before anybody has seen the object. Where fault domains come and go, half of the worlds are born with some; where
     /// there is much to replace, half of them count replacements in another way.
     pub(super) fn wished_at_birth(&self, chance: &mut Chance) -> Option<Trouble> {
+        if self.name == "shared" {
+            return Some(Trouble::SharedDomains);
+        }
         let has = |wanted: fn(&Kind) -> bool| self.kinds.iter().any(wanted);
         let pick = chance.below(1 << 32);
         if has(|kind| matches!(kind, Kind::Domains)) {

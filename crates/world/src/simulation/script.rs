@@ -71,6 +71,8 @@ pub enum Trouble {
     Resize { pick: u64 },
     /// A user asks for another number of logical fault domains, or for none.
     Domains { pick: u64 },
+    /// A user asks for two logical fault domains, and for coordinators among storage alone: some of them share a domain.
+    SharedDomains,
     /// A user has automatic replacements counted in another way.
     Rationing { pick: u64 },
     /// A user sets a knob, for which servers must be restarted.

@@ -105,6 +105,7 @@ impl World {
             Trouble::Edit => self.ask_for_one_more_log(),
             Trouble::Resize { pick } => self.ask_for_another_number(pick),
             Trouble::Domains { pick } => self.ask_for_fault_domains(pick),
+            Trouble::SharedDomains => self.ask_for_coordinators_that_share_domains(),
             Trouble::Rationing { pick } => self.ask_for_another_ration(pick),
             Trouble::Knob { pick } => self.ask_for_a_knob(pick),
             Trouble::Template { pick } => self.ask_for_other_pods(pick),

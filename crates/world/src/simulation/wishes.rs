@@ -1,6 +1,7 @@
 //! What users ask for while a world is disturbed.
 
-use quorate_api::foundationdb::{Distribution, FoundationDBCluster};
+use quorate_api::foundationdb::{CoordinatorSelection, Distribution, FoundationDBCluster, PodUpdateStrategy};
+use quorate_foundationdb::{ProcessClass, labels};
 use serde_json::json;
 
 use super::run::World;
@@ -72,6 +73,29 @@ impl World {
         });
     }
 
+    /// Two domains, each on two hosts, so that of three coordinators two are in one domain.
+    pub(super) fn ask_for_coordinators_that_share_domains(&self) {
+        self.faults
+            .fault("shared domains", "a user asks for two logical fault domains, and for coordinators among storage alone");
+        let alone = json!({"spec": {
+            "containers": [{"name": "foundationdb"}],
+            "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
+                "labelSelector": {"matchLabels": {labels::CLASS: ProcessClass::Storage.name()}},
+                "topologyKey": "kubernetes.io/hostname",
+            }]}},
+        }});
+        self.edit(|cluster| {
+            let spec = &mut cluster.spec;
+            spec.distribution = Some(Distribution { enabled: Some(true), desired_fault_domains: Some(2), required: Some(false) });
+            let storage =
+                CoordinatorSelection { process_class: Some(ProcessClass::Storage.name().to_owned()), priority: Some(1) };
+            spec.coordinator_selection = Some(vec![storage]);
+            spec.automation_options.get_or_insert_default().pod_update_strategy = Some(PodUpdateStrategy::Delete);
+            let of_storage = spec.processes.get_or_insert_default().entry(ProcessClass::Storage.name().to_owned()).or_default();
+            of_storage.pod_template = serde_json::from_value(alone).ok();
+        });
+    }
+
     /// One counter for all replacements, or one fault domain at a time, with buckets besides or without.
     pub(super) fn ask_for_another_ration(&self, pick: u64) {
         let (buckets, by_domain) = [(false, false), (false, true), (true, true)][usize::try_from(pick % 3).unwrap_or(0)];
@@ -95,10 +119,16 @@ impl World {
     pub(super) fn ask_for_other_pods(&self, pick: u64) {
         let colour = format!("colour-{}", pick % 1000);
         self.faults.fault("template", format!("a user asks for pods with {colour}"));
-        let template = json!({"spec": {"containers": [{"name": "foundationdb", "env": [{"name": "COLOUR", "value": colour}]}]}});
+        let containers = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": colour}]}]);
         self.edit(|cluster| {
-            let general = cluster.spec.processes.get_or_insert_default().entry("general".to_owned()).or_default();
-            general.pod_template = serde_json::from_value(template).ok();
+            let processes = cluster.spec.processes.get_or_insert_default();
+            processes.entry("general".to_owned()).or_default().pod_template.get_or_insert_default();
+            // A class with a template of its own has nothing from that of all.
+            for template in processes.values_mut().filter_map(|settings| settings.pod_template.as_mut()) {
+                let mut spec = serde_json::to_value(&template.spec).unwrap_or_default();
+                spec["containers"] = containers.clone();
+                template.spec = serde_json::from_value(spec).ok();
+            }
         });
     }
 
