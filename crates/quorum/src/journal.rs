@@ -29,10 +29,11 @@ pub struct JournalEntry {
 }
 
 impl Journal {
-    /// Takes out what has ended: entries whose object is no longer there.
+    /// Takes out what has ended.
     #[must_use]
-    pub fn without_what_ended(&self, still_there: impl Fn(&JournalEntry) -> bool) -> Self {
-        Self(self.0.iter().filter(|(_, entry)| still_there(entry)).map(|(name, entry)| (name.clone(), entry.clone())).collect())
+    pub fn without_what_ended(&self, under_way: impl Fn(&str, &JournalEntry) -> bool) -> Self {
+        let left = self.0.iter().filter(|(name, entry)| under_way(name, entry));
+        Self(left.map(|(name, entry)| (name.clone(), entry.clone())).collect())
     }
 
     /// Writes down what is about to begin.

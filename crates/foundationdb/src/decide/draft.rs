@@ -8,7 +8,7 @@ use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Se
 
 use super::members::Members;
 use super::roster::Roster;
-use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies};
+use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, updates};
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
@@ -50,7 +50,12 @@ impl<'a> Draft<'a> {
         let pods = seen.kube.pods.values().filter(|_| !seen.journal.0.is_empty());
         let pods: BTreeMap<&str, &PodFacts> = pods.map(|pod| (pod.uid.as_str(), &**pod)).collect();
         let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
-        let under_way = |entry: &JournalEntry| {
+        // Counted from our own clock on: when a pod was made, the API server's clock says.
+        let comes_back = |name: &str, entry: &JournalEntry| {
+            let lasts = seen.now.duration_since(entry.since) < seen.desired.automation.ignore_pending_after;
+            entry.what == updates::JOURNAL && lasts && seen.kube.pods.get(name).is_none_or(|pod| !pod.ready)
+        };
+        let under_way = |name: &str, entry: &JournalEntry| {
             if entry.what == claims::JOURNAL {
                 return !report.is_some_and(|report| tolerance::database_knows(report, entry.since, seen.now));
             }
@@ -60,7 +65,7 @@ impl<'a> Draft<'a> {
             let lasted = seen.now.duration_since(entry.since);
             let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;
             let ends = |pod: &&PodFacts| pod.deleted_since.is_some() || lasted < DELETION_IS_SEEN_AFTER;
-            restart || pods.get(entry.uid.as_str()).is_some_and(ends)
+            restart || pods.get(entry.uid.as_str()).is_some_and(ends) || comes_back(name, entry)
         };
         let journal = seen.journal.without_what_ended(under_way);
         let status = ClusterStatus {
@@ -109,7 +114,10 @@ impl<'a> Draft<'a> {
                 GroupCondition::PodFailing if is_left_out(group) => return false,
                 GroupCondition::PodPending => automation.ignore_pending_after,
                 GroupCondition::ResourcesTerminating => automation.ignore_terminating_after,
-                GroupCondition::MissingPod | GroupCondition::PodFailing | GroupCondition::MissingProcesses => SignedDuration::MAX,
+                GroupCondition::MissingPod
+                | GroupCondition::MissingPvc
+                | GroupCondition::PodFailing
+                | GroupCondition::MissingProcesses => SignedDuration::MAX,
                 _ => return false,
             };
             lasts(since, patience)
@@ -133,7 +141,8 @@ impl<'a> Draft<'a> {
                 let mut conditions = group.conditions.iter();
                 let fails = conditions
                     .any(|(condition, since)| counts(group, *condition, *since) && !only_outdated(id, group, *condition));
-                group.removal.is_none() && (fails || starts(id, group.class))
+                // Who never ran is missed by nobody.
+                group.removal.is_none() && !group.addresses.is_empty() && (fails || starts(id, group.class))
             })
             .map(|(id, _)| self.zone_of(id))
             .collect();

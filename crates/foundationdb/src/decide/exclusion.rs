@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
@@ -12,6 +13,9 @@ use super::{Draft, TakesAway, lock};
 use crate::report::MOST_GENERATIONS;
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
+
+/// A pod that has found no node for so long will not find one in a moment.
+const A_WHILE: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let candidates: Vec<ProcessGroupId> = draft
@@ -125,11 +129,14 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
 /// Whether somebody who was to come has not come for so long that a pending pod would be left out of account. Of whatever class: the room
 /// that storage waits for may be what coordinators wait for, and they are waited for by the transaction system.
 fn successors_are_stuck(draft: &Draft<'_>) -> bool {
-    let patience = draft.seen.desired.automation.ignore_pending_after;
+    let (now, patience) = (draft.seen.now, draft.seen.desired.automation.ignore_pending_after);
+    // Whoever finds no node is replaced, and its successor waits anew; those who wait for either have waited all the time.
+    let since_long = draft.status.groups.values().filter(|group| group.is_in_flight()).filter_map(|group| group.removal);
+    let patience = if since_long.min().is_some_and(|since| now.duration_since(since) >= patience) { A_WHILE } else { patience };
     draft.status.groups.values().any(|group| {
         let waits =
             [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
-        group.removal.is_none() && waits.is_some_and(|since| draft.seen.now.duration_since(*since) >= patience)
+        group.removal.is_none() && waits.is_some_and(|since| now.duration_since(*since) >= patience)
     })
 }
 
@@ -252,6 +259,10 @@ impl Room {
         let mut counted: BTreeMap<&ProcessGroupId, u32> = BTreeMap::new();
         for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
             let (Some(class), Some(group)) = (process.class, &process.group) else { continue };
+            // Who was removed and included again is listed for some seconds more, as dead as it is.
+            if group.has_prefix(desired.prefix.as_deref(), class) && !draft.status.groups.contains_key(group) {
+                continue;
+            }
             let count = counted.entry(group).or_default();
             if *count < desired.servers_per_pod(class) {
                 *count += 1;

@@ -14,6 +14,9 @@ const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 /// How often then.
 const WHILE_IT_COMES_BACK: SignedDuration = SignedDuration::from_secs(1);
 
+/// What a pod that is made again is written down as, until the next one is ready.
+pub(super) const JOURNAL: &str = "made again";
+
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let outdated: Vec<ProcessGroupId> = draft
         .status
@@ -157,7 +160,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard
             Err(hold) => return draft.holds.push(*hold),
         }
     };
-    let entry = JournalEntry { what: "made again".to_owned(), uid: pod.uid.clone(), zone, since: draft.seen.now };
+    let entry = JournalEntry { what: JOURNAL.to_owned(), uid: pod.uid.clone(), zone, since: draft.seen.now };
     draft.status.journal.begin(&name, entry);
     let guard = guard.and_object(&pod.uid, &pod.resource_version);
     draft.steps.push(Step::takes_away(TakesAway::Pod(name), permit, guard, format!("the pod of {id} is asked to be another")));

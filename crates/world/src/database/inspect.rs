@@ -75,7 +75,7 @@ impl Database {
         })
     }
 
-    /// Why a volume can't go, if so: copies of data that too few others have, logs that are still needed, or a coordinator's state.
+    /// Why a volume can't go, if so: copies of data that too few others have, or logs that are still needed.
     pub fn needs(&self, volume: &str) -> Option<String> {
         let wanted = self.configuration.as_ref()?.storage_replicas;
         let store = self.volumes.get(volume).and_then(|volume| volume.store);
@@ -90,10 +90,12 @@ impl Database {
         let log = self.logs.iter().find(|generation| {
             generation.servers.iter().any(|server| server.volume == volume && generation.kept(server, &self.volumes))
         });
-        if let Some(generation) = log {
-            return Some(format!("it holds logs of generation {}", generation.epoch));
-        }
-        self.coordinating.values().any(|place| place == volume).then(|| "a coordinator keeps its state on it".to_owned())
+        log.map(|generation| format!("it holds logs of generation {}", generation.epoch))
+    }
+
+    /// Whether a coordinator keeps its state on a volume.
+    pub fn coordinates_on(&self, volume: &str) -> bool {
+        self.coordinating.values().any(|place| place == volume)
     }
 
     /// Whether nothing at all is missing: every copy, every log, every coordinator and what it remembers.

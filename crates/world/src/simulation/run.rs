@@ -305,7 +305,8 @@ mod tests {
     /// were empty and lost their pods, deletions that never arrived, a group that went without exclusion and was forgotten too soon, one
     /// that came back because of a stranger's pod, room for a replacement that was taken by who waited for it, the place of a
     /// coordinator that was given away while it got its pod back, copies that were forgotten with a recovery, one that had just been made a
-    /// coordinator by hand, no room for whom everybody waited for, and two coordinators of one domain that went one soon after the other.
+    /// coordinator by hand, no room for whom everybody waited for, two coordinators of one domain that went one soon after the other, pods that came back by
+    /// another clock than ours, and a volume that was found lost in the moment in which a zone went.
     const FOUND: &[(&str, u64)] = &[
         ("api", 55),
         ("everything", 80),
@@ -314,10 +315,13 @@ mod tests {
         ("users", 19),
         ("domains", 59),
         ("domains", 1132),
-        ("repairs", 30001),
-        ("domains", 30075),
-        ("hosts", 30002),
+        ("repairs", 30_001),
+        ("domains", 30_075),
+        ("hosts", 30_002),
         ("shared", 1),
+        ("everything", 100_622),
+        ("everything", 100_676),
+        ("hosts", 40_044),
     ];
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use quorate_quorum::JournalEntry;
 
 use super::cluster::{Cluster, codes, group_id, told};
@@ -293,6 +294,44 @@ fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows
     assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
     let done = cluster.rounds(20);
     assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn no_zone_goes_in_the_moment_in_which_a_volume_is_found_lost_elsewhere() {
+    let mut cluster = another_image();
+    let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
+    // Its pod is gone as well, which nobody has heard yet, and its process is still listed.
+    cluster.kube.claims.remove("sample-storage-8-data");
+    let done = told(&cluster.decided());
+    assert!(done.iter().any(|step| step.starts_with("create claim sample-storage-8")), "{done:?}");
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn a_pod_that_was_made_again_is_waited_for_whatever_the_time_is_elsewhere() {
+    let mut cluster = another_image();
+    let before = cluster.database.report(cluster.now);
+    let first = told(&cluster.round(1));
+    let gone: Vec<String> = deleted(&first).into_iter().map(str::to_owned).collect();
+    let again = cluster.decided();
+    cluster.carry_out(&again);
+    // The API server's clock is an hour behind ours, and the report is from before.
+    cluster.spoil(move |report| report.clone_from(&before));
+    for name in &gone {
+        let hour_ago = cluster.now - SignedDuration::from_hours(1);
+        let pod = cluster.kube.pods.get_mut(name).unwrap();
+        (pod.created, pod.ready, pod.phase) = (hour_ago, false, PodPhase::Pending);
+    }
+    let done = told(&cluster.decided());
+    assert!(deleted(&done).is_empty(), "{done:?}");
+}
+
+#[test]
+fn who_never_ran_keeps_no_zone_from_being_made_again() {
+    let mut cluster = another_image();
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.unplaceable.insert("storage-12".to_owned());
+    assert!(!deleted(&cluster.rounds(5)).is_empty());
 }
 
 #[test]

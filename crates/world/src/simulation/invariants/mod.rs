@@ -32,6 +32,8 @@ use stage::{StatusWrite, groups_of};
 #[derive(Default)]
 pub(crate) struct Invariants {
     groups: BTreeMap<String, BTreeSet<String>>,
+    /// Process groups of which something was made long after that was sent: they may have gone in between.
+    made_late: BTreeSet<String>,
     epoch: i64,
     operators: BTreeMap<String, Known>,
     memory: Memory,
@@ -118,6 +120,7 @@ impl Invariants {
                     self.domains_are_kept(&write);
                 }
             }
+            ("pods" | "persistentvolumeclaims", "create") => self.note_late_creation(arrival),
             ("pods", "delete") => self.pods_go_for_a_reason(arrival, stage),
             ("persistentvolumeclaims", "delete") => self.claims_go_empty(arrival, stage),
             _ => {}

@@ -21,14 +21,18 @@ impl Invariants {
         self.demand(61, to_go, || format!("{client} deleted the volume claim {name}, whose process group is not to go"));
         let volume = claim["spec"]["volumeName"].as_str().unwrap_or_default();
         if let Some(group) = group {
-            self.goes_empty(client, name, volume, group, stage);
+            self.goes_empty(arrival, volume, group, stage);
         }
     }
 
     /// 19: a process group goes when nothing is left on it, or when a user asked for it to go as it is. Even then no coordinator goes.
-    pub(super) fn goes_empty(&mut self, client: &str, name: &str, volume: &str, group: Group<'_>, stage: Stage<'_>) {
-        let needed = stage.database.and_then(|database| database.needs(volume)).filter(|_| !group.is_skipped());
+    pub(super) fn goes_empty(&mut self, arrival: &Arrival, volume: &str, group: Group<'_>, stage: Stage<'_>) {
+        let (Arrival { client, name, sent, .. }, Some(database)) = (arrival, stage.database) else { return };
+        let needed = database.needs(volume).filter(|_| !group.is_skipped());
         self.demand(19, needed.is_none(), || format!("{client} deleted {name}, and {}", needed.unwrap_or_default()));
+        // Somebody else may have made it one since.
+        let coordinates = database.coordinates_on(volume) && self.memory.coordinators_are_known(*sent);
+        self.demand(19, !coordinates, || format!("{client} deleted {name}, and a coordinator keeps its state on it"));
     }
 
     /// 20: a process group begins to go only while the database answers.
