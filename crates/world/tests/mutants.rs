@@ -19,10 +19,10 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
         Gate::ReplacementBuckets | Gate::ExclusionHeadroom | Gate::DrainedBeforeRemoval => Some("replacements"),
         Gate::CoordinatorsFirst | Gate::RecoverySpacing => Some("coordinators"),
         Gate::ConfigurationEverywhere => Some("restarts"),
-        Gate::WholeBeforeDisruption | Gate::UptimeBeforeRestart => Some("repairs"),
+        Gate::WholeBeforeDisruption => Some("repairs"),
         Gate::ZonesForCopies => Some("hosts"),
         Gate::CoordinatorMajority => Some("shared"),
-        Gate::DeleteGuard | Gate::WholeReport | Gate::EnoughDomains => None,
+        Gate::DeleteGuard | Gate::WholeReport | Gate::UptimeBeforeRestart | Gate::EnoughDomains => None,
     }
 }
 
