@@ -43,6 +43,8 @@ pub struct PodFacts {
     pub resource_version: String,
     /// The process group it belongs to, from its label.
     pub group: Option<ProcessGroupId>,
+    /// The logical fault domain it was made for, from its label.
+    pub domain: Option<String>,
     /// The uid of the cluster that owns it.
     pub owner: Option<String>,
     /// Where it runs.
@@ -110,6 +112,8 @@ pub struct ClaimFacts {
     pub may_grow: Option<bool>,
     /// Whether it has an owner, and so goes with the object.
     pub owned: bool,
+    /// Whether it ever got a volume.
+    pub bound: bool,
     /// Whether its volume is lost.
     pub lost: bool,
 }

@@ -34,6 +34,10 @@ reasons! {
     DATABASE_UNAVAILABLE = "DatabaseUnavailable",
     /// Volumes of a database are there, and nobody knows the way to it.
     VOLUMES_OF_AN_EARLIER_LIFE = "VolumesOfAnEarlierLife",
+    /// An object is of a process group that nobody has recorded.
+    STRAY = "Stray",
+    /// A volume is of a process group that nobody has recorded.
+    UNKNOWN_VOLUME = "UnknownVolume",
     /// The first coordinators are not chosen yet.
     WAITING_FOR_COORDINATORS = "WaitingForCoordinators",
     /// The database is not created yet, or process groups are not yet as they should be.

@@ -22,6 +22,8 @@ const MOVES_SOON: i64 = -(1 << 41);
 enum Wrong {
     /// Some do not answer.
     Missing(Vec<String>),
+    /// All answer, but the pod of one is deleted: it runs on where nobody reaches its kubelet, and ends for good when somebody does.
+    Stranded(String),
     /// All answer, but some should be others.
     Undesired(String),
 }
@@ -127,6 +129,10 @@ impl<'a> Standing<'a> {
         if !missing.is_empty() {
             return Some(Wrong::Missing(missing));
         }
+        let stranded = self.now.iter().filter_map(|(_, process)| Some(&process.as_ref()?.0)).find(|id| is_stranded(draft, id));
+        if let Some(id) = stranded {
+            return Some(Wrong::Stranded(format!("{id} is deleted and may end at any moment")));
+        }
         let desired = &draft.seen.desired;
         let by_name = desired.routing.uses_names();
         let (mut zones, mut logical) = (BTreeSet::new(), BTreeSet::new());
@@ -188,6 +194,12 @@ fn is_undesired(draft: &Draft<'_>, group: &ProcessGroup, server: Server<'_>) -> 
     goes || draft.seen.desired.coordinator_priority(group.class).is_none()
 }
 
+/// Whether a coordinator is of a process group that is to go, and whose pod went or is about to.
+fn is_stranded(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    let group = draft.status.groups.get(id).filter(|group| group.removal.is_some());
+    group.is_some_and(|group| draft.roster.pod(id, group.class).is_none_or(|pod| pod.deleted_since.is_some()))
+}
+
 /// Whether a server may become a coordinator, and how gladly it is taken.
 fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server: Server<'_>) -> Option<i64> {
     let desired = &draft.seen.desired;
@@ -230,6 +242,7 @@ fn change<'a>(draft: &mut Draft<'a>, report: &DatabaseReport, standing: &Standin
         Wrong::Missing(addresses) => {
             (format!("{} does not answer", addresses.join(", ")), timers.recovery_before_missing_coordinator)
         }
+        Wrong::Stranded(why) => (why.clone(), timers.recovery_before_missing_coordinator),
         Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
     };
     let wanted = desired.coordinator_count();

@@ -8,7 +8,7 @@ use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Se
 
 use super::members::Members;
 use super::roster::Roster;
-use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, updates};
+use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
@@ -61,6 +61,9 @@ impl<'a> Draft<'a> {
             }
             if entry.what == copies::JOURNAL {
                 return copies::may_be_missing(report);
+            }
+            if entry.what == revival::JOURNAL {
+                return seen.kube.pods.contains_key(name) || seen.kube.claims.contains_key(name);
             }
             let lasted = seen.now.duration_since(entry.since);
             let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;

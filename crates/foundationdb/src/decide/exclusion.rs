@@ -259,8 +259,9 @@ impl Room {
         let mut counted: BTreeMap<&ProcessGroupId, u32> = BTreeMap::new();
         for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
             let (Some(class), Some(group)) = (process.class, &process.group) else { continue };
-            // Who was removed and included again is listed for some seconds more, as dead as it is.
-            if group.has_prefix(desired.prefix.as_deref(), class) && !draft.status.groups.contains_key(group) {
+            // Who was removed and included again is listed for some seconds more, as dead as it is, before and after it is forgotten.
+            let recorded = draft.status.groups.get(group);
+            if recorded.map_or_else(|| group.has_prefix(desired.prefix.as_deref(), class), ProcessGroup::may_go) {
                 continue;
             }
             let count = counted.entry(group).or_default();

@@ -3,12 +3,22 @@
 //! A status can be lost, and an object can be deleted and made again while its volumes stay. Whoever then began anew would give new names
 //! to old disks, or make a second database beside the first. So process groups are read back from the objects that carry their names, and
 //! the connection from our own ConfigMap or from the user; if nobody knows it, nothing is done and that is said.
+//!
+//! And what was sent may arrive when its sender is gone, and its process group removed and forgotten. Such a stray serves the database
+//! like any other: it is recorded as one that is to go, so that it is drained before it goes.
 
-use quorate_quorum::{Hold, Severity};
+use jiff::SignedDuration;
+use quorate_quorum::{Hold, JournalEntry, Severity};
 
 use super::{ClusterSnapshot, Draft, is_ours};
 use crate::objects::CLUSTER_FILE;
-use crate::{ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+use crate::{PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+
+/// What the journal calls a stray that was seen.
+pub(super) const JOURNAL: &str = "seen astray";
+
+/// For so long a stray may be one that only a lagging watch still shows.
+const SURELY_THERE_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
 /// What keeps a cluster from beginning: volumes of a database that nobody knows the way to.
 pub(super) fn obstacle(seen: &ClusterSnapshot) -> Option<Hold> {
@@ -32,24 +42,99 @@ pub(super) fn connection(seen: &ClusterSnapshot) -> Option<String> {
     seen.kube.recorded.connection.clone().or_else(|| seen.desired.seed_connection.clone()).or_else(|| written.cloned())
 }
 
-/// Reads process groups back from their objects, if the status knows of none.
+/// Reads process groups back from their objects: all if the status knows of none, and strays.
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    if !draft.status.groups.is_empty() {
-        return;
+    if draft.status.groups.is_empty() {
+        read_all_back(draft);
+    } else if !draft.roster.has_everything() {
+        take_strays_in(draft);
     }
+}
+
+fn read_all_back(draft: &mut Draft<'_>) {
     let kube = &draft.seen.kube;
-    let pods = kube.pods.values().filter(|pod| is_ours(&draft.seen.desired, pod)).filter_map(|pod| pod.group.clone());
-    let claims = kube.claims.values().filter_map(|claim| claim.group.clone());
-    let found: Vec<(ProcessGroupId, ProcessClass)> =
-        pods.chain(claims).filter_map(|id| Some((id.clone(), class_of(&id)?))).collect();
-    for (id, class) in found {
-        draft.status.last_number = draft.status.last_number.max(id.number().unwrap_or(0));
-        draft.status.groups.entry(id).or_insert_with(|| ProcessGroup::new(class));
+    let pods = kube.pods.values().filter(|pod| is_ours(&draft.seen.desired, pod));
+    let pods = pods.filter_map(|pod| Some((pod.group.clone()?, pod.domain.clone())));
+    let claims = kube.claims.values().filter_map(|claim| Some((claim.group.clone()?, None)));
+    for (id, domain) in pods.chain(claims) {
+        if let Some(group) = found(&id, domain) {
+            draft.status.last_number = draft.status.last_number.max(id.number().unwrap_or(0));
+            draft.status.groups.entry(id).or_insert(group);
+        }
     }
     if !draft.status.groups.is_empty() {
         let note = format!("{} process groups were found again by their objects", draft.status.groups.len());
         draft.notice(Severity::Warning, "ProcessGroupsFoundAgain", note);
     }
+}
+
+/// A process group as its objects tell of it.
+fn found(id: &ProcessGroupId, domain: Option<String>) -> Option<ProcessGroup> {
+    Some(ProcessGroup { packed: domain.is_some(), fault_domain: domain, ..ProcessGroup::new(class_of(id)?) })
+}
+
+/// An object of a process group that nobody has recorded.
+struct Stray<'a> {
+    name: &'a str,
+    uid: &'a str,
+    id: &'a ProcessGroupId,
+    domain: Option<&'a String>,
+}
+
+/// Whoever is astray for long is recorded as one that is to go. Of a claim that has a volume and no pod nobody knows what is on it: it
+/// stays, and that is said.
+fn take_strays_in(draft: &mut Draft<'_>) {
+    let (kube, desired) = (&draft.seen.kube, &draft.seen.desired);
+    let unrecorded = |id: &&ProcessGroupId| !draft.status.groups.contains_key(*id) && class_of(id).is_some();
+    let there = |pod: &PodFacts| is_ours(desired, pod) && pod.deleted_since.is_none();
+    let mut strays = Vec::new();
+    for (name, pod) in kube.pods.iter().filter(|(_, pod)| there(pod)) {
+        let id = pod.group.as_ref().filter(unrecorded);
+        strays.extend(id.map(|id| Stray { name, uid: &pod.uid, id, domain: pod.domain.as_ref() }));
+    }
+    let mut unknown = Vec::new();
+    for (name, claim) in kube.claims.iter().filter(|(_, claim)| claim.deleted_since.is_none()) {
+        let Some(id) = claim.group.as_ref().filter(unrecorded) else { continue };
+        if strays.iter().any(|stray| stray.id == id) {
+            continue;
+        }
+        if claim.bound { unknown.push((name, id)) } else { strays.push(Stray { name, uid: &claim.uid, id, domain: None }) }
+    }
+    for (claim, id) in unknown {
+        let sentence =
+            format!("volume claim {claim} is of {id}, which is not known here; it stays, for nobody knows what is on it");
+        let hold = Hold::new(reasons::UNKNOWN_VOLUME, claim, sentence, "deleting the claim if it is not wanted any more");
+        draft.holds.push(hold);
+    }
+    for stray in strays {
+        take_in(draft, &stray);
+    }
+}
+
+fn take_in(draft: &mut Draft<'_>, stray: &Stray<'_>) {
+    let (now, name) = (draft.seen.now, stray.name);
+    let noted = draft.status.journal.0.get(name).filter(|entry| entry.what == JOURNAL && entry.uid == stray.uid);
+    let since = noted.map_or(now, |entry| entry.since);
+    if noted.is_none() {
+        let entry = JournalEntry { what: JOURNAL.to_owned(), uid: stray.uid.to_owned(), zone: String::new(), since };
+        draft.status.journal.begin(name, entry);
+    }
+    let due = since + SURELY_THERE_AFTER;
+    let answers = draft.report.is_some_and(|report| report.is_whole() && report.available);
+    if due > now || !answers {
+        let sentence =
+            format!("{name} is of {}, which is not known here; it is recorded, drained and removed if it stays", stray.id);
+        let hold = Hold::new(reasons::STRAY, name, sentence, format!("{due}, with the database answering")).since(since);
+        draft.holds.push(hold);
+        draft.wake.at(due);
+        return;
+    }
+    let Some(group) = found(stray.id, stray.domain.cloned()) else { return };
+    draft.status.groups.insert(stray.id.clone(), ProcessGroup { removal: Some(now), ..group });
+    draft.status.last_number = draft.status.last_number.max(stray.id.number().unwrap_or(0));
+    draft.status.journal.0.remove(name);
+    let note = format!("{name} is of {}, which nobody had recorded; it is drained and removed", stray.id);
+    draft.notice(Severity::Warning, "StrayTakenIn", note);
 }
 
 /// The class in a name such as `dc1-grv_proxy-7`.

@@ -14,6 +14,7 @@ pub(super) type LookedUp<K, V> = std::collections::HashMap<K, V>;
 pub(super) struct Roster<'a> {
     seen: &'a ClusterSnapshot,
     recorded: LookedUp<&'a ProcessGroupId, Objects<'a>>,
+    everything: bool,
 }
 
 /// What there is of a process group, whoever made it.
@@ -33,7 +34,16 @@ impl<'a> Roster<'a> {
             let (pod, claim) = (pods.get(&name).map(Deref::deref), claims.get(&objects::claim_name(&name)).map(Deref::deref));
             (id, Objects { pod, claim, service: services.get(&name) })
         });
-        Self { seen, recorded: recorded.collect() }
+        let recorded: LookedUp<_, _> = recorded.collect();
+        let (pods, claims) = recorded.values().fold((0, 0), |(pods, claims), objects| {
+            (pods + usize::from(objects.pod.is_some()), claims + usize::from(objects.claim.is_some()))
+        });
+        Self { seen, recorded, everything: pods == seen.kube.pods.len() && claims == seen.kube.claims.len() }
+    }
+
+    /// Whether every pod and every claim is of a recorded process group.
+    pub(super) const fn has_everything(&self) -> bool {
+        self.everything
     }
 
     /// What is there under the names of a process group.

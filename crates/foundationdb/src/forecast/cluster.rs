@@ -30,8 +30,6 @@ pub(crate) struct Cluster {
     pub database: Database,
     /// Nodes that pods are placed on, the emptiest of their class first.
     pub nodes: Vec<String>,
-    /// Logical fault domains of pods, by their names.
-    pub domains: BTreeMap<String, String>,
     /// How many pods of one class a node has room for.
     pub room: usize,
     /// Process groups whose pods find no node.
@@ -58,7 +56,6 @@ impl Cluster {
             journal: Journal::default(),
             database: Database::default(),
             nodes,
-            domains: BTreeMap::new(),
             room: usize::MAX,
             unplaceable: BTreeSet::new(),
             out_of_date: BTreeSet::new(),
@@ -252,6 +249,7 @@ impl Cluster {
             uid: format!("uid-{pod}-{}", self.handed_out),
             resource_version: "5".to_owned(),
             group: Some(group),
+            domain: label(metadata, labels::DISTRIBUTION_KEY),
             owner: Some(self.desired.uid.clone()),
             phase: PodPhase::Pending,
             ready: false,
@@ -270,20 +268,19 @@ impl Cluster {
             deleted_since: None,
         };
         self.kube.pods.insert(pod.clone(), facts.into());
-        self.domains.remove(&pod);
-        self.domains.extend(label(metadata, labels::DISTRIBUTION_KEY).map(|domain| (pod.clone(), domain)));
         self.bind(&pod);
     }
 
     /// Places a pod on the node with the fewest of its class, or of those without other logical fault domains the one with most of its
     /// own; if there is one.
     pub(super) fn bind(&mut self, name: &str) {
-        let Some(group) = self.kube.pods.get(name).and_then(|pod| pod.group.clone()) else { return };
-        let (class, domain) = (class_of(&group), self.domains.get(name));
+        let Some(pod) = self.kube.pods.get(name) else { return };
+        let Some(group) = pod.group.clone() else { return };
+        let (class, domain) = (class_of(&group), pod.domain.as_ref());
         let of_class = |node: &String| -> Vec<Option<&String>> {
-            let here = self.kube.pods.iter().filter(|(_, pod)| pod.node.as_ref() == Some(node));
-            let here = here.filter(|(_, pod)| pod.group.as_ref().map(class_of) == Some(class));
-            here.map(|(name, _)| self.domains.get(name)).collect()
+            let here = self.kube.pods.values().filter(|pod| pod.node.as_ref() == Some(node));
+            let here = here.filter(|pod| pod.group.as_ref().map(class_of) == Some(class));
+            here.map(|pod| pod.domain.as_ref()).collect()
         };
         let others = |node: &String| {
             let here = self.kube.pods.values().filter(|pod| pod.node.as_ref() == Some(node));
@@ -323,7 +320,7 @@ impl Cluster {
             let Some(group) = pod.group.clone().filter(|_| pod.phase == PodPhase::Running) else { continue };
             let class = class_of(&group);
             if !self.out_of_date.contains(name) || pod.active_configuration.is_none() {
-                let key = if self.domains.contains_key(name) { "-packed-json" } else { "-json" };
+                let key = if pod.domain.is_some() { "-packed-json" } else { "-json" };
                 pod.active_configuration =
                     map.data.get(&format!("fdbmonitor-conf-{class}{key}")).map(|text| text.as_str().into());
             }
@@ -363,6 +360,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         storage_class: Some("standard".to_owned()),
         may_grow: Some(true),
         owned: claim.metadata.owner_references.is_some(),
+        bound: true,
         lost: false,
     };
     (name(&claim.metadata), facts)

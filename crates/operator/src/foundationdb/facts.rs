@@ -37,6 +37,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         uid: pod.uid().unwrap_or_default(),
         resource_version: pod.resource_version().unwrap_or_default(),
         group: group(pod),
+        domain: pod.labels().get(labels::DISTRIBUTION_KEY).cloned(),
         owner: owner(pod),
         node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),
         phase: phase(status.and_then(|status| status.phase.as_deref())),
@@ -89,6 +90,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         storage_class: spec.and_then(|spec| spec.storage_class_name.clone()).filter(|name| !name.is_empty()),
         may_grow: None,
         owned: !claim.owner_references().is_empty(),
+        bound: spec.is_some_and(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty())),
         lost: claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost"),
     }
 }

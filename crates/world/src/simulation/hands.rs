@@ -1,9 +1,11 @@
 //! What people do with their own hands, to servers, nodes and the database itself.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 use quorate_fdb_client::{Call, Commit, FoundationDb, Management, Target};
+use quorate_foundationdb::labels;
 
 use super::run::World;
 use super::trouble::{Repair, chosen};
@@ -86,10 +88,15 @@ impl World {
         self.repair_in(seconds, Repair::Include(address));
     }
 
-    /// To any three on different hosts, whether they are meant to go or not.
+    /// To any three on different hosts, whether they are meant to go or not; but to nobody whose pod is deleted already.
     pub(super) fn change_coordinators_by_hand(&self, pick: u64) {
         let mut servers = self.servers();
-        servers.retain(|server| server.class != "stateless");
+        let lasts = |pod: &Pod| pod.metadata.deletion_timestamp.is_none();
+        let lasting = self.cluster.look(|world| {
+            let pods = world.pods.values().filter(|pod| lasts(pod));
+            pods.filter_map(|pod| pod.metadata.labels.as_ref()?.get(labels::GROUP).cloned()).collect::<BTreeSet<_>>()
+        });
+        servers.retain(|server| server.class != "stateless" && lasting.contains(&server.group));
         let count = servers.len();
         servers.rotate_left(usize::try_from(pick % count.max(1) as u64).unwrap_or(0));
         let mut chosen: Vec<&Server> = Vec::new();

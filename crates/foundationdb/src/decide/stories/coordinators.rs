@@ -53,6 +53,20 @@ fn a_coordinator_that_is_to_go_is_followed_by_another_first() {
 }
 
 #[test]
+fn one_that_runs_on_though_its_pod_is_deleted_is_followed_as_soon_as_one_that_is_lost() {
+    let mut cluster = Cluster::usual();
+    // Its node is cut off, its pod and its volume wait for their end, and somebody made it a coordinator by hand.
+    cluster.kube.recorded.groups.get_mut(&group_id("log-1")).unwrap().removal = Some(cluster.now);
+    let since = cluster.now;
+    cluster.pod("log-1").deleted_since = Some(since);
+    cluster.database.recover(since);
+    let changed = cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("coordinators")));
+    assert_eq!(changes(&told(&changed)), ["coordinators sample-log-12, sample-log-2, sample-log-3"]);
+    let waited = cluster.now.duration_since(since);
+    assert!(waited < cluster.desired.automation.timers.recovery_before_undesired_coordinator, "{waited}");
+}
+
+#[test]
 fn too_few_zones_for_coordinators_are_said() {
     let mut cluster = Cluster::at_rest(&[(Storage, 3)]);
     cluster.kill("storage-1");

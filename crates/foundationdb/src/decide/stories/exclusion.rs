@@ -150,3 +150,23 @@ fn a_process_that_was_restarted_counts_once_though_it_is_listed_twice() {
     assert_eq!(exclusions(&cluster.rounds(20)), Vec::<&str>::new());
     assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
 }
+
+#[test]
+fn who_was_removed_and_included_again_is_no_successor_while_it_is_still_listed() {
+    let mut cluster = Cluster::usual();
+    cluster.unplaceable = ["storage-12", "storage-13"].map(str::to_owned).into();
+    cluster.kill("storage-8");
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("include")));
+    // The report lists it for some seconds more, and it is excluded no longer.
+    cluster.spoil(|report| {
+        let like = report.processes.values().find(|process| process.group == Some(group_id("storage-9"))).cloned().unwrap();
+        report.processes.insert("10.9.9.9:4501".to_owned(), crate::ProcessReport { group: Some(group_id("storage-8")), ..like });
+    });
+    cluster.desired.remove.insert("storage-9".to_owned());
+    assert_eq!(exclusions(&cluster.rounds(6)), Vec::<&str>::new());
+    assert!(cluster.kube.recorded.groups.contains_key(&group_id("storage-8")), "it is not forgotten while it is listed");
+    cluster.kube.recorded.groups.remove(&group_id("storage-8"));
+    assert_eq!(exclusions(&cluster.rounds(6)), Vec::<&str>::new(), "nor after it was");
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
+}

@@ -63,7 +63,7 @@ fn each_new_group_goes_to_the_least_full_domain_and_says_so_everywhere() {
     assert_eq!(held(&cluster, Stateless), [("stateless-0", 1), ("stateless-1", 1)].map(|(key, n)| (key.to_owned(), n)).into());
     for (id, group) in &cluster.kube.recorded.groups {
         let pod = format!("sample-{id}");
-        assert_eq!(Some(cluster.domains[&pod].as_str()), group.domain_key());
+        assert_eq!(Some(cluster.kube.pods[&pod].domain.as_deref().unwrap()), group.domain_key());
         assert_eq!(Some(cluster.database.servers[id].zone.as_str()), group.domain_key());
         let line = &cluster.database.servers[id].arguments;
         let host = cluster.kube.pods[&pod].node.as_ref().unwrap();

@@ -34,6 +34,14 @@ const EXAMPLES: &[(Change, usize)] = &[
         },
         0,
     ),
+    (|cluster| super::revival::forget(cluster, "storage-11"), 0),
+    (
+        |cluster| {
+            super::revival::forget(cluster, "storage-11");
+            cluster.kube.pods.remove("sample-storage-11");
+        },
+        0,
+    ),
     (|cluster| cluster.desired.deleting = true, 0),
     (|cluster| cluster.kube.recorded.epoch = quorate_quorum::Epoch(7), 0),
     (|cluster| cluster.pod("log-1").asked_for = None, 0),

@@ -1,7 +1,23 @@
 //! A cluster that lived before.
 
-use super::cluster::{Cluster, codes, told};
-use crate::Recorded;
+use super::cluster::{Cluster, codes, group_id, told};
+use crate::ProcessClass::{Log, Storage};
+use crate::{Distribution, Recorded};
+
+/// A cluster with one storage group more than anybody knows of: its objects arrived when it was forgotten.
+fn with_a_stray() -> Cluster {
+    let mut cluster = Cluster::usual();
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.rounds(10);
+    cluster.desired.counts.insert(Storage, 4);
+    forget(&mut cluster, "storage-12");
+    cluster
+}
+
+/// Nobody knows of a process group any more.
+pub(super) fn forget(cluster: &mut Cluster, id: &str) {
+    cluster.kube.recorded.groups.remove(&group_id(id));
+}
 
 #[test]
 fn a_status_that_was_lost_is_read_back_from_the_objects() {
@@ -33,4 +49,68 @@ fn volumes_of_a_database_that_nobody_knows_the_way_to_are_left_alone() {
     let made = told(&cluster.round(5));
     assert!(made.contains(&"create pod sample-storage-8".to_owned()), "{made:?}");
     assert!(!made.iter().any(|step| step.contains("claim")), "{made:?}");
+}
+
+#[test]
+fn fault_domains_are_read_back_from_the_pods() {
+    let mut cluster = Cluster::new(&[(Storage, 6), (Log, 3)]);
+    cluster.desired.distribution = Some(Distribution { domains: 3, required: false });
+    let mut cluster = cluster.settled();
+    let before = cluster.kube.recorded.groups.clone();
+    cluster.kube.recorded = Recorded::default();
+    cluster.rounds(60);
+    let domains = |groups: &std::collections::BTreeMap<_, crate::ProcessGroup>| -> Vec<Option<String>> {
+        groups.values().map(|group| group.domain_key().map(str::to_owned)).collect()
+    };
+    assert_eq!(domains(&cluster.kube.recorded.groups), domains(&before), "nobody moves because a status was lost");
+}
+
+#[test]
+fn a_stray_that_stays_is_drained_and_removed() {
+    let mut cluster = with_a_stray();
+    assert!(codes(&cluster.round(5)).contains(&"Stray"), "a watch may lag");
+    assert!(cluster.marked().is_empty());
+    let mut done = cluster.rounds(12);
+    assert_eq!(cluster.marked(), ["storage-12"]);
+    done.extend(cluster.rounds(60));
+    let at = |what: &str| done.iter().position(|step| step.starts_with(what)).unwrap_or_else(|| panic!("{what}: {done:?}"));
+    assert!(at("exclude locality_instance_id:storage-12") < at("delete pod sample-storage-12"), "{done:?}");
+    assert!(at("delete claim sample-storage-12-data") < at("include"), "{done:?}");
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-12")));
+    assert_eq!(codes(&cluster.decided()), Vec::<&str>::new());
+}
+
+#[test]
+fn what_only_a_lagging_watch_shows_astray_is_left_alone() {
+    let mut cluster = with_a_stray();
+    let groups = cluster.kube.recorded.groups.clone();
+    cluster.rounds(6);
+    cluster.kube.pods.remove("sample-storage-12");
+    cluster.kube.claims.remove("sample-storage-12-data");
+    let done = cluster.rounds(60);
+    assert_eq!(done.iter().filter(|step| step.starts_with("exclude")).count(), 0, "{done:?}");
+    assert_eq!(cluster.kube.recorded.groups.keys().collect::<Vec<_>>(), groups.keys().collect::<Vec<_>>());
+    assert!(cluster.journal.0.is_empty());
+}
+
+#[test]
+fn without_a_report_no_stray_is_taken_in() {
+    let mut cluster = with_a_stray();
+    cluster.silent_since = Some(cluster.now);
+    cluster.rounds(60);
+    assert!(cluster.marked().is_empty());
+    assert!(codes(&cluster.decided()).contains(&"Stray"));
+}
+
+#[test]
+fn a_volume_that_nobody_knows_stays_and_a_claim_without_one_goes() {
+    for bound in [true, false] {
+        let mut cluster = with_a_stray();
+        cluster.kube.pods.remove("sample-storage-12");
+        cluster.kill("storage-12");
+        cluster.kube.claims.get_mut("sample-storage-12-data").unwrap().bound = bound;
+        let done = cluster.rounds(200);
+        assert_eq!(cluster.kube.claims.contains_key("sample-storage-12-data"), bound, "{done:?}");
+        assert_eq!(codes(&cluster.decided()), if bound { vec!["UnknownVolume"] } else { Vec::new() });
+    }
 }

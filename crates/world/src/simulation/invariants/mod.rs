@@ -32,7 +32,7 @@ use stage::{StatusWrite, groups_of};
 #[derive(Default)]
 pub(crate) struct Invariants {
     groups: BTreeMap<String, BTreeSet<String>>,
-    /// Process groups of which something was made long after that was sent: they may have gone in between.
+    /// Process groups of which something was made long after that was sent: they may have gone in between, and have to be found.
     made_late: BTreeSet<String>,
     epoch: i64,
     operators: BTreeMap<String, Known>,

@@ -55,7 +55,7 @@ impl Invariants {
         self.one_zone_at_a_time(arrival, id, stage);
     }
 
-    /// What arrives long after it was sent may be of somebody who is gone by then; the operator meets it as it does any stray.
+    /// What arrives long after it was sent may be of somebody who is gone by then; the operator has to find it, and to record it then.
     pub(super) fn note_late_creation(&mut self, arrival: &Arrival) {
         if let Some(made) = arrival.after.as_ref().filter(|_| arrival.at - arrival.sent >= LATE) {
             self.made_late.insert(group_in(made).to_owned());
@@ -71,6 +71,7 @@ impl Invariants {
         let pods = ours.filter_map(|pod| group_of(&pod.metadata));
         let claims = stage.world.claims.values().filter_map(|claim| group_of(&claim.metadata));
         let made: BTreeSet<&String> = pods.chain(claims).collect();
+        self.made_late.retain(|group| !recorded.contains_key(group));
         for group in made.into_iter().filter(|group| !self.made_late.contains(*group)).collect::<Vec<_>>() {
             self.demand(55, recorded.contains_key(group), || format!("{group} exists and was not recorded"));
         }

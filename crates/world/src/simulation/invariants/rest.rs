@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use quorate_foundationdb::ProcessClass;
 
 use super::stage::group_of;
@@ -24,11 +25,22 @@ impl Invariants {
                 });
             }
         }
+        self.nothing_is_astray(&ids, stage);
         self.domains_are_filled_evenly(stage);
         let Some(database) = stage.database else { return };
         let excluded = database.excluded();
         self.demand(25, excluded.is_empty(), || format!("{excluded:?} are still excluded"));
         let missing = database.what_is_missing();
         self.demand(59, missing.is_none(), || format!("the database is not whole: {}", missing.unwrap_or_default()));
+    }
+    /// 55: whatever arrived late was found. Of a volume that was in nobody's hands nobody knows what is on it.
+    fn nothing_is_astray(&mut self, recorded: &BTreeSet<&str>, stage: Stage<'_>) {
+        let pods = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let pods = pods.filter_map(|pod| group_of(&pod.metadata));
+        let bound = |claim: &PersistentVolumeClaim| claim.spec.as_ref().is_some_and(|spec| spec.volume_name.is_some());
+        let claims = stage.world.claims.values().filter(|claim| !bound(claim));
+        let claims = claims.filter_map(|claim| group_of(&claim.metadata));
+        let astray = pods.chain(claims).find(|group| !recorded.contains(group.as_str()));
+        self.demand(55, astray.is_none(), || format!("{} is left, and nobody knows of it", astray.map_or("", String::as_str)));
     }
 }
