@@ -136,19 +136,14 @@ impl Argument {
             ArgumentKind::Concatenate => self.values.iter().try_for_each(|part| part.write(environment, process, text))?,
             ArgumentKind::Environment => text.push_str(variable()?.1),
             ArgumentKind::ProcessNumber => {
-                let number = process.saturating_mul(self.multiplier.filter(|factor| *factor != 0).unwrap_or(1));
-                text.push_str(&number.saturating_add(self.offset.unwrap_or(0)).to_string());
+                let multiplier = self.multiplier.filter(|factor| *factor != 0).unwrap_or(1);
+                text.push_str(&number(process, multiplier, self.offset.unwrap_or(0)).to_string());
             }
             ArgumentKind::IpList => {
                 let (name, value) = variable()?;
                 let family = self.ip_family.ok_or(incomplete("ipFamily"))?;
-                let fits = |address: &&str| match address.parse::<std::net::IpAddr>() {
-                    Ok(address) => address.is_ipv6() == (family == 6),
-                    Err(_) => false,
-                };
-                let found = value.split(',').map(str::trim).find(fits);
                 let none = || ArgumentError::NoAddress { variable: name.clone(), value: value.clone(), family };
-                text.push_str(found.ok_or_else(none)?);
+                text.push_str(first_of(value, family).ok_or_else(none)?);
             }
         }
         Ok(())
@@ -161,26 +156,130 @@ impl MonitorConfiguration {
         self.arguments.iter().map(|argument| argument.resolved(environment, process)).collect()
     }
 
-    /// Writes the same into a text, with spaces between the arguments: for who asks for thousands of processes.
-    pub fn write_command_line(
-        &self,
-        environment: &BTreeMap<String, String>,
-        process: i64,
-        text: &mut String,
-    ) -> Result<(), ArgumentError> {
-        text.clear();
-        for argument in &self.arguments {
-            if !text.is_empty() {
-                text.push(' ');
+    /// The same, taken apart to be compared with what thousands of processes were started with.
+    pub fn taken_apart(&self) -> Result<CommandLine<'_>, ArgumentError> {
+        let mut line = CommandLine::default();
+        for (position, argument) in self.arguments.iter().enumerate() {
+            if position > 0 {
+                line.add_text(" ");
             }
-            argument.write(environment, process, text)?;
+            line.add(argument)?;
+        }
+        let mut names = line.names.clone();
+        names.sort_unstable();
+        names.dedup();
+        let place = |name: &str| names.binary_search(&name).unwrap_or_default();
+        line.pieces.iter_mut().for_each(|piece| piece.point(&line.names, place));
+        Ok(CommandLine { names, ..line })
+    }
+}
+
+/// The command line of every process of a class: texts, and what goes between them.
+#[derive(Clone, Debug, Default)]
+pub struct CommandLine<'a> {
+    pieces: Vec<Piece>,
+    /// The variables it depends on, sorted.
+    names: Vec<&'a str>,
+}
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    /// The value of the variable at this place.
+    Variable(usize),
+    Number {
+        multiplier: i64,
+        offset: i64,
+    },
+    /// Of the addresses in the variable at this place, the first of a family.
+    Address(usize, u8),
+}
+
+impl Piece {
+    /// From the place of a variable among all as they came to that among the sorted ones.
+    fn point(&mut self, names: &[&str], place: impl Fn(&str) -> usize) {
+        if let Self::Variable(variable) | Self::Address(variable, _) = self {
+            *variable = place(names[*variable]);
+        }
+    }
+}
+
+impl<'a> CommandLine<'a> {
+    fn add(&mut self, argument: &'a Argument) -> Result<(), ArgumentError> {
+        let kind = argument.kind.unwrap_or(ArgumentKind::Literal);
+        let incomplete = |field| ArgumentError::Incomplete { kind, field };
+        match kind {
+            ArgumentKind::Literal => self.add_text(argument.value.as_ref().ok_or(incomplete("value"))?),
+            ArgumentKind::Concatenate => argument.values.iter().try_for_each(|part| self.add(part))?,
+            ArgumentKind::ProcessNumber => {
+                let multiplier = argument.multiplier.filter(|factor| *factor != 0).unwrap_or(1);
+                self.pieces.push(Piece::Number { multiplier, offset: argument.offset.unwrap_or(0) });
+            }
+            ArgumentKind::Environment | ArgumentKind::IpList => {
+                self.names.push(argument.source.as_ref().ok_or(incomplete("source"))?);
+                let variable = self.names.len() - 1;
+                self.pieces.push(if kind == ArgumentKind::IpList {
+                    Piece::Address(variable, argument.ip_family.ok_or(incomplete("ipFamily"))?)
+                } else {
+                    Piece::Variable(variable)
+                });
+            }
         }
         Ok(())
     }
+
+    fn add_text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(before)) => before.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    /// Whether this is what the process of this number is started with, in a pod with this environment; `None` if that does not say.
+    pub fn is(&self, environment: &BTreeMap<String, String>, process: i64, text: &str) -> Option<bool> {
+        let values = self.values(environment)?;
+        let mut rest = Some(text);
+        for piece in &self.pieces {
+            let next = match piece {
+                Piece::Text(text) => text,
+                Piece::Variable(variable) => values[*variable],
+                Piece::Address(variable, family) => first_of(values[*variable], *family)?,
+                Piece::Number { multiplier, offset } => {
+                    let number = number(process, *multiplier, *offset).to_string();
+                    rest = rest.and_then(|rest| rest.strip_prefix(&number));
+                    continue;
+                }
+            };
+            rest = rest.and_then(|rest| rest.strip_prefix(next));
+        }
+        Some(rest == Some(""))
+    }
+
+    /// The values of all variables: both are sorted, so one walk finds them.
+    fn values<'e>(&self, environment: &'e BTreeMap<String, String>) -> Option<Vec<&'e str>> {
+        let mut set = environment.iter();
+        let value = |name: &&str| {
+            let (found, value) = set.find(|(key, _)| key.as_str() >= *name)?;
+            (found == name).then_some(value.as_str())
+        };
+        self.names.iter().map(value).collect()
+    }
+}
+
+fn number(process: i64, multiplier: i64, offset: i64) -> i64 {
+    process.saturating_mul(multiplier).saturating_add(offset)
+}
+
+/// Of a list of addresses, the first of a family.
+fn first_of(addresses: &str, family: u8) -> Option<&str> {
+    let fits = |address: &&str| address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_ipv6() == (family == 6));
+    addresses.split(',').map(str::trim).find(fits)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn environment() -> BTreeMap<String, String> {
@@ -213,5 +312,42 @@ mod tests {
     fn the_ports_of_several_processes_in_a_pod_are_two_apart() {
         let ports: Vec<_> = (1..=3).map(|process| Argument::port(2, 4499).resolved(&environment(), process).unwrap()).collect();
         assert_eq!(ports, ["4501", "4503", "4505"]);
+    }
+    fn part() -> impl Strategy<Value = Argument> {
+        let variable = || prop::sample::select(vec!["A", "AB", "B", "C"]).prop_map(str::to_owned);
+        let leaf = prop_oneof![
+            "[-a=,. ]{0,3}".prop_map(Argument::literal),
+            variable().prop_map(Argument::environment),
+            (0..4_i64, 0..3_i64).prop_map(|(multiplier, offset)| Argument::port(multiplier, offset)),
+            (variable(), prop::sample::select(vec![4_u8, 6])).prop_map(|(source, family)| Argument {
+                kind: Some(ArgumentKind::IpList),
+                source: Some(source),
+                ip_family: Some(family),
+                ..Argument::default()
+            }),
+        ];
+        leaf.prop_recursive(2, 8, 3, |part| prop::collection::vec(part, 0..3).prop_map(Argument::concatenated))
+    }
+
+    proptest! {
+        #[test]
+        fn taken_apart_it_says_the_same(
+            arguments in prop::collection::vec(part(), 0..4),
+            environment in prop::collection::btree_map("[ABC]|AB", "[a=]{0,2}|10\\.0\\.0\\.1|fd00::1, 10\\.0\\.0\\.2", 0..4),
+            process in 1..4_i64,
+            other in "[-a=1 ]{0,4}",
+        ) {
+            let configuration = MonitorConfiguration { version: "7.3.69".to_owned(), run_servers: None, arguments };
+            let line = configuration.taken_apart().unwrap();
+            match configuration.command_line(&environment, process) {
+                Err(_) => prop_assert_eq!(line.is(&environment, process, &other), None),
+                Ok(arguments) => {
+                    let text = arguments.join(" ");
+                    prop_assert_eq!(line.is(&environment, process, &text), Some(true));
+                    prop_assert_eq!(line.is(&environment, process, &other), Some(other == text));
+                    prop_assert_eq!(line.is(&environment, process, &format!("{text}x")), Some(false));
+                }
+            }
+        }
     }
 }

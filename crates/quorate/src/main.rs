@@ -20,6 +20,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// An operator for databases that live by quorum: FoundationDB clusters and MatrixOne's LogService.
 #[derive(Debug, Parser)]
 #[command(name = "quorate", version, arg_required_else_help = true)]

@@ -33,7 +33,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(permit) = draft.recover(&wrong[0].0, &what, spacing, reasons::RESTART_HELD) else { return };
     let addresses: Vec<String> = wrong
         .iter()
-        .flat_map(|id| draft.members.of(id, &draft.status.groups[id]))
+        .flat_map(|id| draft.members.of(id, &draft.status.groups[id]).into_owned())
         .map(|server| bare(server.address).to_owned())
         .collect();
     let Some(guard) = lock::guard(draft, &wrong[0].0) else { return };
@@ -101,7 +101,7 @@ fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(String, Stri
     let needed = automation.uptime_before_bounce.as_secs_f64();
     let young = wrong
         .iter()
-        .flat_map(|id| draft.members.of(id, &draft.status.groups[id]))
+        .flat_map(|id| draft.members.of(id, &draft.status.groups[id]).into_owned())
         .filter(|server| server.process.uptime.is_none_or(|uptime| uptime < needed))
         .count();
     (!Gate::UptimeBeforeRestart.passes(young == 0))

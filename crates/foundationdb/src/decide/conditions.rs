@@ -9,39 +9,41 @@ use std::sync::Arc;
 use super::members::Server;
 use super::roster::Objects;
 use super::{Draft, is_ours};
-use crate::monitor::MonitorConfiguration;
+use crate::monitor::{CommandLine, MonitorConfiguration};
 use crate::report::host;
 use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
-    let mut asked = Asked::new(draft);
+    let configurations = Asked::configurations(draft);
+    let mut asked = Asked::new(&configurations);
     let mut groups = std::mem::take(&mut draft.status.groups);
     for (id, group) in &mut groups {
         let objects = draft.roster.objects(id, group.class);
         of_objects(draft, &mut asked, id, group, objects);
-        of_processes(draft, &mut asked, id, group, objects.pod);
+        of_processes(draft, &asked, id, group, objects.pod);
     }
     draft.status.groups = groups;
 }
 
 /// What pods of each class were asked to be; made once per class, not once per pod.
-struct Asked {
+struct Asked<'a> {
     digests: BTreeMap<ProcessClass, String>,
-    /// By class, and whether in logical fault domains.
-    monitors: BTreeMap<(ProcessClass, bool), Monitor>,
-    /// Where command lines are put together.
-    line: String,
+    monitors: BTreeMap<Kind, Monitor<'a>>,
 }
 
+/// A class, and whether in logical fault domains.
+type Kind = (ProcessClass, bool);
+
 /// What a monitor is asked to follow.
-struct Monitor {
+struct Monitor<'a> {
     text: String,
-    configuration: MonitorConfiguration,
+    /// How it starts its servers, if that can be said.
+    line: Option<CommandLine<'a>>,
     /// What was last found to say the same. Most pods share it, and it is long.
     same: Option<Arc<str>>,
 }
 
-impl Monitor {
+impl Monitor<'_> {
     fn is_followed_by(&mut self, active: &Arc<str>) -> bool {
         if self.same.as_ref().is_some_and(|same| Arc::ptr_eq(same, active)) {
             return true;
@@ -54,17 +56,20 @@ impl Monitor {
     }
 }
 
-impl Asked {
-    fn new(draft: &Draft<'_>) -> Self {
-        let desired = &draft.seen.desired;
-        let connection = draft.status.connection.as_deref();
-        let kinds: BTreeSet<(ProcessClass, bool)> =
-            draft.status.groups.values().map(|group| (group.class, group.packed)).collect();
-        let monitor = |(class, packed)| {
-            let configuration = objects::monitor_configuration(desired, class, packed, connection);
-            ((class, packed), Monitor { text: objects::monitor_text(&configuration), configuration, same: None })
+impl<'a> Asked<'a> {
+    fn configurations(draft: &Draft<'_>) -> BTreeMap<Kind, MonitorConfiguration> {
+        let (desired, connection) = (&draft.seen.desired, draft.status.connection.as_deref());
+        let kinds: BTreeSet<Kind> = draft.status.groups.values().map(|group| (group.class, group.packed)).collect();
+        let configuration = |(class, packed)| objects::monitor_configuration(desired, class, packed, connection);
+        kinds.into_iter().map(|kind| (kind, configuration(kind))).collect()
+    }
+
+    fn new(configurations: &'a BTreeMap<Kind, MonitorConfiguration>) -> Self {
+        let monitor = |(kind, configuration): (&Kind, &'a MonitorConfiguration)| {
+            let line = configuration.taken_apart().ok();
+            (*kind, Monitor { text: objects::monitor_text(configuration), line, same: None })
         };
-        Self { digests: BTreeMap::new(), monitors: kinds.into_iter().map(monitor).collect(), line: String::new() }
+        Self { digests: BTreeMap::new(), monitors: configurations.iter().map(monitor).collect() }
     }
 
     /// Whether this is what the pod of a group was asked to be.
@@ -78,7 +83,7 @@ impl Asked {
 
 fn of_objects(
     draft: &mut Draft<'_>,
-    asked: &mut Asked,
+    asked: &mut Asked<'_>,
     id: &ProcessGroupId,
     group: &mut ProcessGroup,
     Objects { pod, claim, service }: Objects<'_>,
@@ -129,7 +134,8 @@ fn is_failing(pod: &PodFacts) -> bool {
 /// Taints that the user named count once they have lasted.
 fn of_its_node(draft: &mut Draft<'_>, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
     let replacements = &draft.seen.desired.automation.replacements;
-    let node = pod.and_then(|pod| pod.node.as_ref()).and_then(|node| draft.seen.kube.nodes.get(node));
+    let name = pod.and_then(|pod| pod.node.as_ref()).filter(|_| !replacements.taints.is_empty());
+    let node = name.and_then(|node| draft.seen.kube.nodes.get(node));
     let lasts = |taint: &String| replacements.taints.get(taint).or_else(|| replacements.taints.get("*")).copied();
     let shortest = node.and_then(|node| node.taints.iter().filter_map(lasts).min());
     let now = draft.seen.now;
@@ -142,13 +148,14 @@ fn of_its_node(draft: &mut Draft<'_>, group: &mut ProcessGroup, pod: Option<&Pod
     }
 }
 
-fn of_processes(draft: &Draft<'_>, asked: &mut Asked, id: &ProcessGroupId, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
+fn of_processes(draft: &Draft<'_>, asked: &Asked<'_>, id: &ProcessGroupId, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
     let Draft { seen, status, members, report, .. } = draft;
     let Some(report) = report.filter(|report| status.configured && !report.processes.is_empty()) else { return };
     let now = seen.now;
     let mut servers = members.of(id, group);
-    if group.removal.is_none() {
-        servers.retain(|server| !pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group)));
+    let is_earlier = |server: &Server<'_>| pod.is_some_and(|pod| is_of_an_earlier_pod(*server, pod, group));
+    if group.removal.is_none() && servers.iter().any(is_earlier) {
+        servers.to_mut().retain(|server| !is_earlier(server));
     }
     let wanted = seen.desired.servers_per_pod(group.class) as usize;
     // A coordinator that does not answer is as good as gone, although a dead process is listed for some seconds more.
@@ -168,10 +175,10 @@ fn of_processes(draft: &Draft<'_>, asked: &mut Asked, id: &ProcessGroupId, group
     {
         group.fault_domain = Some(zone.clone());
     }
-    let Asked { monitors, line, .. } = asked;
-    let started_otherwise = pod.zip(monitors.get(&(group.class, group.packed))).is_some_and(|(pod, monitor)| {
-        group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, &monitor.configuration, line))
-    });
+    let line = asked.monitors.get(&(group.class, group.packed)).and_then(|monitor| monitor.line.as_ref());
+    let started_otherwise = pod
+        .zip(line)
+        .is_some_and(|(pod, line)| group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, line)));
     group.note(GroupCondition::IncorrectCommandLine, started_otherwise, now);
 }
 
@@ -180,16 +187,16 @@ fn of_processes(draft: &Draft<'_>, asked: &mut Asked, id: &ProcessGroupId, group
 fn is_of_an_earlier_pod(server: Server<'_>, pod: &PodFacts, group: &ProcessGroup) -> bool {
     let host = host(server.address);
     match pod.environment.get(objects::PUBLIC_IP) {
-        Some(public) => !public.split(',').any(|address| address.trim() == host),
+        Some(public) => public != host && !public.split(',').any(|address| address.trim() == host),
         None => !group.addresses.is_empty() && !group.addresses.iter().any(|address| address == host),
     }
 }
 
 /// Whether a server was started with other arguments than its monitor would start it with now. What is not known is not wrong.
-fn starts_otherwise(server: Server<'_>, pod: &PodFacts, monitor: &MonitorConfiguration, line: &mut String) -> bool {
+fn starts_otherwise(server: Server<'_>, pod: &PodFacts, line: &CommandLine<'_>) -> bool {
     let Some((_, arguments)) = server.process.command_line.as_deref().and_then(|line| line.split_once(' ')) else { return false };
     let Some(number) = process_number(server.address) else { return false };
-    monitor.write_command_line(&pod.environment, number, line).is_ok_and(|()| line != arguments)
+    line.is(&pod.environment, number, arguments) == Some(false)
 }
 
 /// The number of a process in its pod, by its port: 4501 and 4500 are the first, then every second one.

@@ -81,7 +81,9 @@ pub(super) fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
 /// transaction system, which goes together, all of them.
 pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: ProcessClass) -> bool {
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
-    let going = going.flat_map(|(id, group)| draft.members.of(id, group)).filter(|server| server.process.excluded != Some(true));
+    let going = going
+        .flat_map(|(id, group)| draft.members.of(id, group).into_owned())
+        .filter(|server| server.process.excluded != Some(true));
     let going = if class == ProcessClass::Storage { 1 } else { going.count() };
     Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| *serving >= wanted + going)
 }

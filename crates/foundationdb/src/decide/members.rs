@@ -1,7 +1,10 @@
 //! Who is who: the processes the database sees, put to the process groups they belong to. Made once per decision, so that no concern
 //! walks through all processes for each group.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
 
 use super::roster::LookedUp;
 use crate::report::host;
@@ -20,7 +23,7 @@ pub(super) struct Server<'a> {
 #[derive(Default)]
 pub(super) struct Members<'a> {
     /// Looked up for every group by nearly every concern.
-    named: LookedUp<&'a ProcessGroupId, Vec<Server<'a>>>,
+    named: LookedUp<&'a ProcessGroupId, SmallVec<[Server<'a>; 1]>>,
     /// Those that say nothing yet, by their host.
     silent: BTreeMap<&'a str, Vec<Server<'a>>>,
 }
@@ -39,9 +42,13 @@ impl<'a> Members<'a> {
     }
 
     /// The processes of a group: by what they say, and by their address, for a process that just started says nothing yet.
-    pub(super) fn of(&self, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<Server<'a>> {
+    pub(super) fn of(&self, id: &ProcessGroupId, group: &ProcessGroup) -> Cow<'_, [Server<'a>]> {
+        let named = self.named.get(id).map_or(&[][..], SmallVec::as_slice);
+        if self.silent.is_empty() {
+            return Cow::Borrowed(named);
+        }
         let silent = group.addresses.iter().filter_map(|address| self.silent.get(address.as_str())).flatten();
-        self.named.get(id).into_iter().flatten().chain(silent).copied().collect()
+        Cow::Owned(named.iter().chain(silent).copied().collect())
     }
 
     /// Whether some say nothing of themselves yet, as for some seconds after their start.

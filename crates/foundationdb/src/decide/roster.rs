@@ -8,7 +8,7 @@ use crate::{ClaimFacts, PodFacts, ProcessClass, ProcessGroupId, ServiceFacts, ob
 
 /// A map in which things are looked up more often than anywhere else.
 #[expect(clippy::disallowed_types, reason = "it is looked up in; whoever walks through it sorts what comes out")]
-pub(super) type LookedUp<K, V> = std::collections::HashMap<K, V>;
+pub(super) type LookedUp<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The pods, claims and services of process groups.
 pub(super) struct Roster<'a> {

@@ -83,7 +83,8 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
 /// and it may move into a zone that is still to go; after the last zone nobody waits for that word.
 fn leading(draft: &Draft<'_>) -> BTreeSet<String> {
     let leads = |id: &ProcessGroupId, group: &ProcessGroup| {
-        let mut roles = draft.members.of(id, group).into_iter().flat_map(|server| &server.process.roles);
+        let servers = draft.members.of(id, group);
+        let mut roles = servers.iter().flat_map(|server| &server.process.roles);
         roles.any(|role| matches!(role.as_str(), "cluster_controller" | "master" | "data_distributor"))
     };
     let groups = draft.status.groups.iter().filter(|(id, group)| leads(id, group));

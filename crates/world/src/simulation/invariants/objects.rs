@@ -71,7 +71,6 @@ impl Invariants {
         let pods = ours.filter_map(|pod| group_of(&pod.metadata));
         let claims = stage.world.claims.values().filter_map(|claim| group_of(&claim.metadata));
         let made: BTreeSet<&String> = pods.chain(claims).collect();
-        self.made_late.retain(|group| !recorded.contains_key(group));
         for group in made.into_iter().filter(|group| !self.made_late.contains(*group)).collect::<Vec<_>>() {
             self.demand(55, recorded.contains_key(group), || format!("{group} exists and was not recorded"));
         }
