@@ -322,6 +322,8 @@ mod tests {
         ("everything", 100_622),
         ("everything", 100_676),
         ("hosts", 40_044),
+        ("coordinators", 50_015),
+        ("everything", 200_945),
     ];
 
     #[test]

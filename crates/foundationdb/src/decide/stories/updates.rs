@@ -22,6 +22,14 @@ fn pods_elsewhere(cluster: &mut Cluster, id: &str) -> BTreeSet<String> {
     cluster.kube.pods.iter().filter(|(_, pod)| pod.node != node).map(|(name, _)| name.clone()).collect()
 }
 
+/// The pods that are on other nodes than these were.
+fn pods_elsewhere_than(cluster: &Cluster, gone: &[&str]) -> BTreeSet<String> {
+    let zones: BTreeSet<_> =
+        gone.iter().filter_map(|pod| cluster.group(pod.strip_prefix("sample-")?).fault_domain.as_ref()).collect();
+    let elsewhere = cluster.kube.pods.iter().filter(|(_, pod)| pod.node.as_ref().is_none_or(|node| !zones.contains(node)));
+    elsewhere.map(|(name, _)| name.clone()).collect()
+}
+
 fn deleted(done: &[String]) -> Vec<&str> {
     done.iter().filter_map(|step| step.strip_prefix("delete pod ")).collect()
 }
@@ -108,6 +116,42 @@ fn a_pod_that_does_not_go_holds_other_zones_up_only_for_a_while() {
     // After ten minutes it is left out of account, although it counts as failing by then.
     let done = cluster.rounds(10);
     assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn a_pod_that_is_made_again_holds_other_zones_up_until_it_is_ready_whatever_the_clock_of_its_maker_says() {
+    let mut cluster = another_image();
+    let before = cluster.database.report(cluster.now);
+    let first = told(&cluster.round(5));
+    let elsewhere = pods_elsewhere_than(&cluster, &deleted(&first));
+    cluster.round(1);
+    // It was made an hour ago, by another clock; its kubelet has not begun with it, and the report is from before.
+    let now = cluster.now;
+    for pod in deleted(&first) {
+        let pod = cluster.kube.pods.get_mut(pod).unwrap();
+        pod.created = now - SignedDuration::from_hours(1);
+        (pod.phase, pod.ready) = (PodPhase::Pending, false);
+        pod.addresses.clear();
+        pod.environment.remove("FDB_PUBLIC_IP");
+        cluster.dead.extend(pod.group.clone().map(|id| id.0));
+    }
+    cluster.spoil(move |report| *report = before.clone());
+    let done: Vec<String> = (0..20).flat_map(|_| told(&cluster.round(1))).collect();
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn who_never_ran_holds_no_zone_up() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.rounds(3);
+    assert!(cluster.group("storage-12").addresses.is_empty());
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    let done = cluster.rounds(3);
+    let serving = deleted(&done).iter().filter(|pod| **pod != "sample-storage-12").count();
+    assert!(serving > 0, "{done:?} {:?}", cluster.decided().holds);
 }
 
 #[test]
