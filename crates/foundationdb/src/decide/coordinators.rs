@@ -9,14 +9,14 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, lock, moves};
+use super::{Draft, TakesAway, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
-/// One that moves soon is worse than either, for its place would have to be taken again.
-const MOVES_SOON: i64 = -(1 << 41);
+/// One that goes soon is worse than either, for its place would have to be taken again.
+const GOES_SOON: i64 = -(1 << 41);
 
 /// What is wrong with the coordinators.
 enum Wrong {
@@ -221,11 +221,14 @@ fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Opt
     Some(spread(candidates, wanted, &[1, 1])).filter(|chosen| chosen.len() == wanted)
 }
 
-/// Who are to be the coordinators: rather those that are it now, and rather nobody who moves soon. How far apart they are goes before.
+/// Who are to be the coordinators: rather those that are it now, and rather nobody who moves or is replaced soon. How far apart they are
+/// goes before.
 fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<ProcessGroupId> {
-    let leaving: BTreeSet<ProcessGroupId> = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class)).collect();
+    let moving = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class));
+    let replaced = misconfigured::misfits(draft).into_iter().map(|(id, _)| id);
+    let leaving: BTreeSet<ProcessGroupId> = moving.chain(replaced).collect();
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
-    let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { MOVES_SOON } else { 0 };
+    let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { GOES_SOON } else { 0 };
     let lasting = standing.candidates(draft, lasts);
     let without_regard = || alone_in_both(&standing.candidates(draft, stays), wanted);
     alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))

@@ -13,16 +13,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
         return;
     }
-    let volumes: BTreeMap<ProcessClass, Volume> =
-        draft.classes().into_iter().map(|class| (class, Volume::of(&draft.seen.desired, class))).collect();
-    let misfits: Vec<(ProcessGroupId, &'static str)> = draft
-        .status
-        .groups
-        .iter()
-        .filter(|(_, group)| group.removal.is_none())
-        .filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group, &volumes[&group.class])?)))
-        .collect();
-    let (early, candidates): (Vec<_>, Vec<_>) = misfits.into_iter().partition(|(id, _)| came_for_somebody(draft, id));
+    let (early, candidates): (Vec<_>, Vec<_>) = misfits(draft).into_iter().partition(|(id, _)| came_for_somebody(draft, id));
     if let Some((first, _)) = early.first() {
         let waiting: Vec<&str> = early.iter().map(|(id, _)| id.0.as_str()).collect();
         let sentence = format!("{} wait to be replaced until those are out whom they came for", waiting.join(", "));
@@ -45,6 +36,14 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !marked.is_empty() {
         draft.notice(Severity::Normal, "ReplacingProcesses", format!("replacing {}", marked.join(", ")));
     }
+}
+
+/// Those that are replaced, now or when it is their turn, and why.
+pub(super) fn misfits(draft: &Draft<'_>) -> Vec<(ProcessGroupId, &'static str)> {
+    let volumes: BTreeMap<ProcessClass, Volume> =
+        draft.classes().into_iter().map(|class| (class, Volume::of(&draft.seen.desired, class))).collect();
+    let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
+    live.filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group, &volumes[&group.class])?))).collect()
 }
 
 /// Whether a group came up in the place of somebody who is not out yet. One generation follows another: if each edit had one of its own,

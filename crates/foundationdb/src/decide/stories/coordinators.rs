@@ -147,6 +147,21 @@ fn those_that_move_soon_are_coordinators_where_there_are_no_others() {
 }
 
 #[test]
+fn those_that_are_replaced_soon_are_no_coordinators_where_there_are_others() {
+    let mut cluster = Cluster::usual();
+    // Every log is asked to be another, and one may be replaced at a time.
+    cluster.desired.automation.pod_update = crate::PodUpdate::Replace;
+    cluster.desired.automation.misconfigured_at_once = 1;
+    let claim = serde_json::json!({"spec": {"storageClassName": "faster"}});
+    let claim = Some(serde_json::from_value(claim).unwrap());
+    cluster.desired.templates.insert(Log, crate::ClassTemplate { claim, ..crate::ClassTemplate::default() });
+    cluster.kill("log-1");
+    let changed = cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("coordinators")));
+    let coordinators = changes(&told(&changed))[0].to_owned();
+    assert!(!["log-2", "log-3", "log-4"].iter().any(|old| coordinators.contains(old)), "{coordinators}");
+}
+
+#[test]
 fn how_far_apart_coordinators_are_goes_before_how_long_they_stay() {
     let mut cluster = Cluster::new(&[(Storage, 3), (Log, 5)]);
     cluster.desired.coordinator_selection.insert(Log, 1);
