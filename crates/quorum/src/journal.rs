@@ -36,8 +36,32 @@ impl Journal {
         Self(left.map(|(name, entry)| (name.clone(), entry.clone())).collect())
     }
 
-    /// Writes down what is about to begin.
+    /// Writes down what is about to begin. What is only tried again, with the same object, began when it was first tried.
     pub fn begin(&mut self, name: impl Into<String>, entry: JournalEntry) {
-        self.0.insert(name.into(), entry);
+        let name = name.into();
+        let again = |before: &&JournalEntry| before.what == entry.what && before.uid == entry.uid && !entry.uid.is_empty();
+        let since = self.0.get(&name).filter(again).map_or(entry.since, |before| before.since);
+        self.0.insert(name, JournalEntry { since, ..entry });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tried_again_began_when_it_was_first_tried() {
+        let entry = |uid: &str, second| JournalEntry {
+            what: "removed".to_owned(),
+            uid: uid.to_owned(),
+            zone: String::new(),
+            since: Timestamp::from_second(second).unwrap(),
+        };
+        let mut journal = Journal::default();
+        journal.begin("pod", entry("a", 1));
+        journal.begin("pod", entry("a", 2));
+        assert_eq!(journal.0["pod"], entry("a", 1));
+        journal.begin("pod", entry("b", 3));
+        assert_eq!(journal.0["pod"], entry("b", 3));
     }
 }

@@ -201,7 +201,7 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let kinds = [("storage", there.storage_zones, copies.storage), ("log or storage", there.log_zones, copies.log)];
     let lacking = kinds.into_iter().find(|(_, zones, needed)| *zones < *needed as usize);
     if Gate::EnoughZonesAtBirth.passes(lacking.is_none() && there.long_enough) {
-        return None;
+        return too_few_halls(draft);
     }
     let processes = format!("{} of {} processes", there.processes, there.of);
     let (what, measured, threshold) = match lacking {
@@ -215,6 +215,21 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
     let sentence = format!("the database is not created yet: {what}");
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
     Some(hold.compared(measured, threshold))
+}
+
+/// A mode that spans halls or datacenters finds no place for anything before three of them are there, and could not be changed then either.
+fn too_few_halls(draft: &Draft<'_>) -> Option<Hold> {
+    let mode = draft.seen.desired.redundancy_mode();
+    if !mode.spans_halls() {
+        return None;
+    }
+    let halls = draft.report.map_or_else(BTreeSet::new, |report| report.halls(mode));
+    (halls.len() < 3).then(|| {
+        let sentence = format!("the database is not created yet: {mode} needs processes in three halls or datacenters");
+        let released_by = "processes that name three of them; or another redundancy_mode until then";
+        let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &draft.seen.desired.name, sentence, released_by);
+        hold.compared(format!("processes name {}: {halls:?}", halls.len()), "3")
+    })
 }
 
 /// Who is there to make up a new database.

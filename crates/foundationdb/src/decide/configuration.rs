@@ -1,7 +1,5 @@
 //! The database's configuration: made as it was asked to be, once it is calm enough for that.
 
-use std::collections::BTreeSet;
-
 use quorate_quorum::{Hold, Severity, Step};
 
 use super::{Adds, Draft, lock};
@@ -81,10 +79,7 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, Strin
         return Some((obstacle, "processes in more zones".to_owned()));
     }
     if asked.spans_halls() {
-        let halls = report.processes.values().filter_map(|process| {
-            if asked.name() == "three_data_hall" { process.hall.as_deref() } else { process.datacenter.as_deref() }
-        });
-        let halls: BTreeSet<&str> = halls.collect();
+        let halls = report.halls(asked);
         if halls.len() != 3 {
             let obstacle = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());
             return Some((obstacle, "processes in exactly three of them".to_owned()));

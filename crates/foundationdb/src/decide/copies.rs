@@ -5,7 +5,7 @@
 use quorate_quorum::JournalEntry;
 
 use super::Draft;
-use crate::{DatabaseReport, tolerance};
+use crate::{DatabaseReport, RedundancyMode, tolerance};
 
 /// What missing copies are written down as.
 pub(super) const JOURNAL: &str = "copies missing";
@@ -22,8 +22,9 @@ pub(super) fn remember(draft: &mut Draft<'_>) {
 }
 
 /// Whether what was written down may still be so.
-pub(super) fn may_be_missing(report: Option<&DatabaseReport>) -> bool {
-    !report.is_some_and(|report| report.is_whole() && tolerance::is_replicated(report) && tolerance::is_calm(report))
+pub(super) fn may_be_missing(report: Option<&DatabaseReport>, mode: RedundancyMode) -> bool {
+    let shows_all = |report: &DatabaseReport| tolerance::is_replicated(report) && !tolerance::lacks_copies(report, mode);
+    !report.is_some_and(|report| report.is_whole() && shows_all(report) && tolerance::is_calm(report))
 }
 
 /// What was missing, where the database says nothing of it.

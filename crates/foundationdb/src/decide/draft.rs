@@ -60,7 +60,7 @@ impl<'a> Draft<'a> {
                 return !report.is_some_and(|report| tolerance::database_knows(report, entry.since, seen.now));
             }
             if entry.what == copies::JOURNAL {
-                return copies::may_be_missing(report);
+                return copies::may_be_missing(report, seen.desired.redundancy_mode());
             }
             if entry.what == revival::JOURNAL {
                 return seen.kube.pods.contains_key(name) || seen.kube.claims.contains_key(name);
@@ -130,6 +130,13 @@ impl<'a> Draft<'a> {
             let pod = self.roster.pod(id, class);
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
+        // Who is to go and is not empty yet serves as before; without its pod for a moment, its copies are.
+        let goes_with_copies = |id: &ProcessGroupId, group: &ProcessGroup| {
+            let lately = |condition, patience| group.conditions.get(&condition).is_some_and(|since| lasts(*since, patience));
+            let is_gone = lately(GroupCondition::MissingPod, automation.ignore_pending_after)
+                || lately(GroupCondition::ResourcesTerminating, automation.ignore_terminating_after);
+            group.is_in_flight() && tolerance::holds_copies(group.class) && (is_gone || starts(id, group.class))
+        };
         // A pod that is asked to be another has the servers it was made with, if not those it is asked to have.
         let only_outdated = |id: &ProcessGroupId, group: &ProcessGroup, condition: GroupCondition| {
             condition == GroupCondition::MissingProcesses
@@ -145,11 +152,14 @@ impl<'a> Draft<'a> {
                 let fails = conditions
                     .any(|(condition, since)| counts(group, *condition, *since) && !only_outdated(id, group, *condition));
                 // Who never ran is missed by nobody.
-                group.removal.is_none() && !group.addresses.is_empty() && (fails || starts(id, group.class))
+                let live = group.removal.is_none() && (fails || starts(id, group.class));
+                !group.addresses.is_empty() && (live || goes_with_copies(id, group))
             })
             .map(|(id, _)| self.zone_of(id))
             .collect();
-        let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones as usize);
+        // More than copies allow for go for nobody's asking.
+        let most = self.seen.desired.redundancy_mode().fault_tolerance().max(1);
+        let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones.clamp(1, most) as usize);
         let zones = self.status.journal.0.values().map(|entry| entry.zone.as_str()).filter(|zone| !zone.is_empty());
         Budget::of_zones(at_most, zones.chain(down.iter().map(String::as_str)))
     }

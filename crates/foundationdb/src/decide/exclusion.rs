@@ -3,14 +3,14 @@
 //! Storage goes by itself and costs no recovery. All of the transaction system goes in one transaction, which costs one recovery for all.
 //! A process that serves is excluded only if enough others do without it; a dead one always may, or replacement would deadlock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
 use super::{Draft, TakesAway, lock};
-use crate::report::MOST_GENERATIONS;
+use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
 
@@ -81,10 +81,8 @@ pub(super) fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
 /// transaction system, which goes together, all of them.
 pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: ProcessClass) -> bool {
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
-    let going = going
-        .flat_map(|(id, group)| draft.members.of(id, group).into_owned())
-        .filter(|server| server.process.excluded != Some(true));
-    let going = if class == ProcessClass::Storage { 1 } else { going.count() };
+    let going = going.map(|(id, group)| each_once(&draft.members.of(id, group)).len());
+    let going = if class == ProcessClass::Storage { 1 } else { going.sum() };
     Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| *serving >= wanted + going)
 }
 
@@ -168,6 +166,14 @@ fn exclude(draft: &mut Draft<'_>, granted: &[ProcessGroupId], permit: quorate_qu
     let Some(guard) = lock::guard(draft, &granted[0].0) else { return };
     draft.notice(Severity::Normal, "ExcludingProcesses", format!("excluding {}", names(granted)));
     draft.steps.push(Step::takes_away(TakesAway::Exclude(places), permit, guard, format!("{} are to go", names(granted))));
+}
+
+/// The servers of a process group that are not excluded; one that is listed at two addresses is one.
+fn each_once<'a>(servers: &[Server<'a>]) -> Vec<Server<'a>> {
+    let mut ports = BTreeSet::new();
+    let mut once: Vec<Server<'a>> = servers.iter().filter(|server| server.process.excluded != Some(true)).copied().collect();
+    once.retain(|server| ports.insert(port(bare(server.address))));
+    once
 }
 
 fn names<'a>(ids: impl IntoIterator<Item = &'a ProcessGroupId>) -> String {
@@ -257,18 +263,16 @@ impl Room {
         for (class, count) in &desired.counts {
             room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
         }
-        // One that was restarted at another address is listed twice for some seconds, and who it is it says only then.
-        let mut counted: BTreeMap<&ProcessGroupId, u32> = BTreeMap::new();
-        for process in report.processes.values().filter(|process| process.excluded != Some(true)) {
+        // One that was restarted at another address is listed twice for some seconds, with the same port.
+        let mut counted = BTreeSet::new();
+        for (address, process) in report.processes.iter().filter(|(_, process)| process.excluded != Some(true)) {
             let (Some(class), Some(group)) = (process.class, &process.group) else { continue };
             // Who was removed and included again is listed for some seconds more, as dead as it is, before and after it is forgotten.
             let recorded = draft.status.groups.get(group);
             if recorded.map_or_else(|| group.has_prefix(desired.prefix.as_deref(), class), ProcessGroup::may_go) {
                 continue;
             }
-            let count = counted.entry(group).or_default();
-            if *count < desired.servers_per_pod(class) {
-                *count += 1;
+            if counted.insert((group, port(bare(address)))) {
                 room.count(class, process);
             }
         }
@@ -311,7 +315,7 @@ impl Room {
     }
 
     fn subtract(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
-        for server in servers.iter().filter(|server| server.process.excluded != Some(true)) {
+        for server in each_once(servers) {
             if let Some((serving, _)) = self.serving.get_mut(&class) {
                 *serving = serving.saturating_sub(1);
             }

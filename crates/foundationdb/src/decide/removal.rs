@@ -58,6 +58,7 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
 /// Somebody else may include a group that was found empty while its pod is still there; then data moves back to it, and it has to be
 /// excluded and found empty again. Without a pod nothing moves back, and our own inclusion comes after it is gone.
 fn forget_what_was_undone(draft: &mut Draft<'_>) {
+    serve_after_all(draft);
     let Some(report) = draft.report.filter(|report| report.is_whole() && report.configuration.is_some()) else { return };
     let undone = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
         let there = draft.roster.pod(id, group.class).is_some_and(|pod| is_ours(&draft.seen.desired, pod));
@@ -68,6 +69,19 @@ fn forget_what_was_undone(draft: &mut Draft<'_>) {
     for id in undone {
         if let Some(group) = draft.status.groups.get_mut(&id) {
             group.exclusion = None;
+        }
+    }
+}
+
+/// Who was to go as it was because it never served, and serves after all before it went, is drained like any other.
+fn serve_after_all(draft: &mut Draft<'_>) {
+    let asked = &draft.seen.desired.remove_without_exclusion;
+    let skipped = draft.status.groups.iter().filter(|(id, group)| group.exclusion_skipped && !asked.contains(&id.0));
+    let serving: Vec<ProcessGroupId> =
+        skipped.filter(|(id, group)| !draft.members.of(id, group).is_empty()).map(|(id, _)| id.clone()).collect();
+    for id in serving {
+        if let Some(group) = draft.status.groups.get_mut(&id) {
+            group.exclusion_skipped = false;
         }
     }
 }

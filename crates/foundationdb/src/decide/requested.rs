@@ -3,7 +3,7 @@
 use quorate_quorum::Severity;
 
 use super::Draft;
-use crate::{Desired, ProcessGroupId};
+use crate::ProcessGroupId;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let desired = &draft.seen.desired;
@@ -12,8 +12,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .groups
         .keys()
         .filter_map(|id| {
-            let at_once = Desired::names(&desired.remove_without_exclusion, id);
-            (at_once || Desired::names(&desired.remove, id)).then(|| (id.clone(), at_once))
+            let at_once = desired.remove_without_exclusion.contains(&id.0);
+            (at_once || desired.remove.contains(&id.0)).then(|| (id.clone(), at_once))
         })
         .collect();
     let mut marked = Vec::new();

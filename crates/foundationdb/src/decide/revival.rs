@@ -7,15 +7,20 @@
 //! And what was sent may arrive when its sender is gone, and its process group removed and forgotten. Such a stray serves the database
 //! like any other: it is recorded as one that is to go, so that it is drained before it goes.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 use quorate_quorum::{Hold, JournalEntry, Severity};
 
 use super::{ClusterSnapshot, Draft, is_ours};
-use crate::objects::CLUSTER_FILE;
-use crate::{PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
+use crate::objects::{self, CLUSTER_FILE};
+use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 /// What the journal calls a stray that was seen.
 pub(super) const JOURNAL: &str = "seen astray";
+
+/// No process group has such a number, which could not be counted on from.
+const HIGHEST_NUMBER: i64 = 1 << 40;
 
 /// For so long a stray may be one that only a lagging watch still shows.
 const SURELY_THERE_AFTER: SignedDuration = SignedDuration::from_mins(1);
@@ -52,14 +57,16 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 fn read_all_back(draft: &mut Draft<'_>) {
-    let kube = &draft.seen.kube;
-    let pods = kube.pods.values().filter(|pod| is_ours(&draft.seen.desired, pod));
-    let pods = pods.filter_map(|pod| Some((pod.group.clone()?, pod.domain.clone())));
-    let claims = kube.claims.values().filter_map(|claim| Some((claim.group.clone()?, None)));
+    let (kube, desired) = (&draft.seen.kube, &draft.seen.desired);
+    let pods = kube.pods.iter().filter(|(_, pod)| is_ours(desired, pod));
+    let pods =
+        pods.filter_map(|(name, pod)| Some((known_by(desired, pod.group.as_ref()?, Some(name), None)?, pod.domain.clone())));
+    let claims = kube.claims.iter();
+    let claims = claims.filter_map(|(name, claim)| Some((known_by(desired, claim.group.as_ref()?, None, Some(name))?, None)));
     for (id, domain) in pods.chain(claims) {
-        if let Some(group) = found(&id, domain) {
+        if let Some(group) = found(id, domain) {
             draft.status.last_number = draft.status.last_number.max(id.number().unwrap_or(0));
-            draft.status.groups.entry(id).or_insert(group);
+            draft.status.groups.entry(id.clone()).or_insert(group);
         }
     }
     if !draft.status.groups.is_empty() {
@@ -71,6 +78,17 @@ fn read_all_back(draft: &mut Draft<'_>) {
 /// A process group as its objects tell of it.
 fn found(id: &ProcessGroupId, domain: Option<String>) -> Option<ProcessGroup> {
     Some(ProcessGroup { packed: domain.is_some(), fault_domain: domain, ..ProcessGroup::new(class_of(id)?) })
+}
+
+/// The process group an object is labelled with, if it has the name that an object of it has. A label alone says nothing: whoever copies an
+/// object copies its labels.
+fn known_by<'a>(desired: &Desired, id: &'a ProcessGroupId, pod: Option<&str>, claim: Option<&str>) -> Option<&'a ProcessGroupId> {
+    let class = class_of(id)?;
+    let named = objects::pod_name(desired, class, id);
+    let in_order =
+        id.number().is_some_and(|number| (1..HIGHEST_NUMBER).contains(&number) && id.0.ends_with(&format!("-{number}")));
+    let is = pod.is_some_and(|pod| pod == named) || claim.is_some_and(|claim| claim == objects::claim_name(&named));
+    (is && in_order).then_some(id)
 }
 
 /// An object of a process group that nobody has recorded.
@@ -85,17 +103,19 @@ struct Stray<'a> {
 /// stays, and that is said.
 fn take_strays_in(draft: &mut Draft<'_>) {
     let (kube, desired) = (&draft.seen.kube, &draft.seen.desired);
-    let unrecorded = |id: &&ProcessGroupId| !draft.status.groups.contains_key(*id) && class_of(id).is_some();
-    let there = |pod: &PodFacts| is_ours(desired, pod) && pod.deleted_since.is_none();
+    // Whoever has the name of a recorded one is that one, whatever its label says.
+    let recorded: BTreeSet<String> =
+        draft.status.groups.iter().map(|(id, group)| objects::pod_name(desired, group.class, id)).collect();
     let mut strays = Vec::new();
-    for (name, pod) in kube.pods.iter().filter(|(_, pod)| there(pod)) {
-        let id = pod.group.as_ref().filter(unrecorded);
+    for (name, pod) in kube.pods.iter().filter(|(name, pod)| is_ours(desired, pod) && !recorded.contains(*name)) {
+        let id = pod.group.as_ref().and_then(|id| known_by(desired, id, Some(name), None));
         strays.extend(id.map(|id| Stray { name, uid: &pod.uid, id, domain: pod.domain.as_ref() }));
     }
     let mut unknown = Vec::new();
     for (name, claim) in kube.claims.iter().filter(|(_, claim)| claim.deleted_since.is_none()) {
-        let Some(id) = claim.group.as_ref().filter(unrecorded) else { continue };
-        if strays.iter().any(|stray| stray.id == id) {
+        let Some(id) = claim.group.as_ref().and_then(|id| known_by(desired, id, None, Some(name))) else { continue };
+        let is_recorded = class_of(id).is_some_and(|class| recorded.contains(&objects::pod_name(desired, class, id)));
+        if is_recorded || strays.iter().any(|stray| stray.id == id) {
             continue;
         }
         if claim.bound { unknown.push((name, id)) } else { strays.push(Stray { name, uid: &claim.uid, id, domain: None }) }

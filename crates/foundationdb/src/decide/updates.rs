@@ -68,9 +68,14 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     let chosen: Vec<ProcessGroupId> = match mode {
         AtOnce::All => serving.to_vec(),
         AtOnce::Zone => keeping_a_majority(draft, ids),
-        AtOnce::ProcessGroup => ids.iter().take(1).map(|id| (*id).clone()).collect(),
+        AtOnce::ProcessGroup => keeping_a_majority(draft, ids).into_iter().take(1).collect(),
         AtOnce::Nothing => return,
     };
+    if chosen.is_empty() {
+        let sentence = format!("pods in {what} are to be made again; those of zone {zone} are coordinators, and others are away");
+        draft.holds.push(Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, "the other coordinators answering from ready pods"));
+        return;
+    }
     let Some(guard) = lock::guard(draft, zone) else { return };
     let names: Vec<&str> = chosen.iter().map(|id| id.0.as_str()).collect();
     draft.notice(Severity::Normal, "UpdatingPods", format!("making the pods of {} again", names.join(", ")));
@@ -101,10 +106,12 @@ fn only_the_database_is_waited_for(draft: &Draft<'_>) -> bool {
 }
 
 /// A logical fault domain may span several hosts, and so have several coordinators; as many of them go at once as may be missing, together
-/// with those that are missing already.
+/// with those elsewhere that are missing already. First those that may not answer anyway: a pod that is not ready has to be corrected, too.
 fn keeping_a_majority(draft: &Draft<'_>, zone: &[&ProcessGroupId]) -> Vec<ProcessGroupId> {
     let all = draft.report.map_or(0, |report| report.coordinators.len());
-    let missing = draft.status.groups.iter().filter(|(id, group)| draft.is_coordinator(id) && is_away(draft, id, group)).count();
+    let away = |id: &ProcessGroupId| is_away(draft, id, &draft.status.groups[id]);
+    let elsewhere = draft.status.groups.keys().filter(|id| !zone.contains(id) && draft.is_coordinator(id));
+    let missing = elsewhere.filter(|id| away(id)).count();
     // A single one can't be spared, and has to go all the same.
     let mut spare = (all.saturating_sub(1) / 2).max(1).saturating_sub(missing);
     let mut may_go = |id: &ProcessGroupId| {
@@ -115,7 +122,9 @@ fn keeping_a_majority(draft: &Draft<'_>, zone: &[&ProcessGroupId]) -> Vec<Proces
         spare = spare.saturating_sub(1);
         may
     };
-    zone.iter().filter(|id| may_go(id)).map(|id| (*id).clone()).collect()
+    let mut order = zone.to_vec();
+    order.sort_by_key(|id| !away(id));
+    order.into_iter().filter(|id| may_go(id)).cloned().collect()
 }
 
 /// Whether a process group may not answer now, whatever a report says that is some seconds old: its pod is on its way out, or another one

@@ -33,6 +33,9 @@ pub(super) fn group_metadata(
     group: &ProcessGroupId,
 ) -> ObjectMeta {
     let mut ours = desired.labels.matching.clone();
+    // By these we find it again, whatever labels it has besides.
+    ours.insert(labels::GROUP.to_owned(), group.to_string());
+    ours.insert(labels::CLUSTER.to_owned(), desired.name.clone());
     ours.extend(desired.labels.class.iter().map(|key| (key.clone(), class.name().to_owned())));
     ours.extend(desired.labels.group.iter().map(|key| (key.clone(), group.to_string())));
     metadata(desired, name, template, ours)

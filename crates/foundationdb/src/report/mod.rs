@@ -7,7 +7,7 @@ mod parse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lock::LockReport;
-use crate::{ProcessClass, ProcessGroupId};
+use crate::{ProcessClass, ProcessGroupId, RedundancyMode};
 
 pub use parse::ReportError;
 
@@ -196,6 +196,15 @@ impl DatabaseReport {
         let logical: BTreeSet<&str> = counted().filter_map(|process| process.zone.as_deref()).collect();
         let physical: BTreeSet<&str> = counted().filter_map(ProcessReport::physical).collect();
         logical.len().min(physical.len())
+    }
+
+    /// The halls or the datacenters that processes name, whichever a mode is about.
+    pub fn halls(&self, mode: RedundancyMode) -> BTreeSet<&str> {
+        let named = self.processes.values().filter_map(|process| match mode {
+            RedundancyMode::ThreeDataHall => process.hall.as_deref(),
+            _ => process.datacenter.as_deref(),
+        });
+        named.collect()
     }
 
     /// Whether something is excluded by this entry.

@@ -148,6 +148,28 @@ fn which_class_lacks_zones_is_said_with_its_own_numbers() {
 }
 
 #[test]
+fn a_database_that_spans_halls_is_not_created_before_three_are_there() {
+    let mut cluster = Cluster::new(&[(Storage, 5), (Log, 5), (Coordinator, 9)]);
+    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
+    cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+    let in_halls = |halls: usize| {
+        move |report: &mut crate::DatabaseReport| {
+            for (index, process) in report.processes.values_mut().enumerate() {
+                process.hall = Some(format!("hall-{}", index % halls));
+            }
+        }
+    };
+    cluster.spoil(in_halls(1));
+    let done = cluster.rounds(60);
+    assert!(!done.contains(&"create the database".to_owned()), "{done:?}");
+    let (sentence, measured, threshold) = waits_for(&cluster);
+    assert_eq!(sentence, "the database is not created yet: three_data_hall needs processes in three halls or datacenters");
+    assert_eq!((measured.as_str(), threshold.as_str()), (r#"processes name 1: {"hall-0"}"#, "3"));
+    cluster.spoil(in_halls(3));
+    assert!(cluster.rounds(10).contains(&"create the database".to_owned()));
+}
+
+#[test]
 fn a_database_that_was_asked_and_did_not_answer_is_not_created() {
     let mut cluster = unasked();
     cluster.rounds(2);

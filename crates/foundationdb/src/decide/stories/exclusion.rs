@@ -170,3 +170,20 @@ fn who_was_removed_and_included_again_is_no_successor_while_it_is_still_listed()
     assert_eq!(exclusions(&cluster.rounds(6)), Vec::<&str>::new(), "nor after it was");
     assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
 }
+
+#[test]
+fn fewer_servers_per_pod_are_no_reason_to_wait() {
+    let mut cluster = Cluster::usual();
+    // Two servers in each pod, until the successors are there, which have one.
+    cluster.spoil(|report| {
+        let of_old = |process: &crate::ProcessReport| {
+            process.group.as_ref().is_some_and(|id| ["log-1", "log-2", "log-3", "log-4"].contains(&id.0.as_str()))
+        };
+        let second = report.processes.iter().filter(|(_, process)| of_old(process));
+        let second: Vec<_> = second.map(|(at, process)| (at.replace(":4501", ":4503"), process.clone())).collect();
+        report.processes.extend(second);
+    });
+    cluster.desired.remove = ["log-1", "log-2", "log-3", "log-4"].map(str::to_owned).into();
+    let done = cluster.rounds(200);
+    assert_eq!(exclusions(&done).len(), 1, "{done:?} {:?}", cluster.decided().holds);
+}

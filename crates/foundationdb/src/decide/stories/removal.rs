@@ -265,3 +265,25 @@ fn whose_pod_or_volume_was_made_and_not_seen_yet_is_not_gone() {
         assert!(cluster.rounds(3).contains(&"include locality_instance_id:storage-8".to_owned()));
     }
 }
+
+#[test]
+fn who_never_ran_and_does_in_the_end_is_drained_before_it_goes() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    cluster.desired.automation.removal = AtOnce::Nothing;
+    cluster.desired.counts.insert(Storage, 5);
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.rounds(3);
+    cluster.desired.remove.insert("storage-12".to_owned());
+    cluster.rounds(10);
+    assert!(cluster.group("storage-12").exclusion_skipped);
+    // A node is there for it after all, and it gets its share of the data.
+    cluster.unplaceable.clear();
+    cluster.rounds(5);
+    assert!(!cluster.group("storage-12").exclusion_skipped);
+    cluster.desired.automation.removal = AtOnce::Zone;
+    let done = cluster.rounds(60);
+    let at = |what: &str| done.iter().position(|step| step.starts_with(what));
+    assert!(at("exclude").is_none_or(|excluded| at("delete pod sample-storage-12").is_none_or(|deleted| excluded < deleted)));
+    assert!(cluster.database.excluded.is_empty() || at("delete pod sample-storage-12").is_none(), "{done:?}");
+}

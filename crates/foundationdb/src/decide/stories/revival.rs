@@ -114,3 +114,28 @@ fn a_volume_that_nobody_knows_stays_and_a_claim_without_one_goes() {
         assert_eq!(codes(&cluster.decided()), if bound { vec!["UnknownVolume"] } else { Vec::new() });
     }
 }
+
+#[test]
+fn an_object_that_only_has_the_label_of_a_process_group_is_nobody() {
+    for label in ["old-storage-8", "storage-08", "storage-13", "storage-9223372036854775807"] {
+        let mut cluster = Cluster::usual();
+        let mut copy = (*cluster.kube.claims["sample-storage-8-data"]).clone();
+        (copy.group, copy.bound, copy.uid) = (Some(group_id(label)), false, "copied".to_owned());
+        cluster.kube.claims.insert("restored".to_owned(), copy.into());
+        let done = cluster.rounds(100);
+        assert_eq!(done, Vec::<String>::new(), "{label}");
+        assert!(cluster.marked().is_empty());
+        // Neither is it where everything is read back.
+        let recorded = std::mem::take(&mut cluster.kube.recorded);
+        cluster.rounds(3);
+        assert_eq!(cluster.kube.recorded.last_number, recorded.last_number, "{label}");
+    }
+}
+
+#[test]
+fn a_stray_that_is_deleted_and_does_not_go_is_drained_too() {
+    let mut cluster = with_a_stray();
+    cluster.pod("storage-12").deleted_since = Some(cluster.now);
+    let done = cluster.rounds(40);
+    assert!(done.contains(&"exclude locality_instance_id:storage-12".to_owned()), "{done:?}");
+}

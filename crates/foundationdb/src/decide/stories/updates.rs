@@ -420,3 +420,62 @@ fn the_zone_that_leads_goes_last() {
     });
     assert_ne!(zone_of(&cluster), Some(first));
 }
+
+#[test]
+fn the_pod_of_a_coordinator_that_is_not_ready_can_be_corrected() {
+    let mut cluster = another_image();
+    let first = told(&cluster.round(5));
+    let zone = cluster.group(deleted(&first)[0].strip_prefix("sample-").unwrap()).fault_domain.clone();
+    cluster.rounds(3);
+    // A sidecar of the new template is never ready, while the server serves; then the template is corrected.
+    let bad: Vec<String> = deleted(&first).into_iter().map(str::to_owned).collect();
+    assert!(bad.contains(&"sample-log-1".to_owned()), "{bad:?}");
+    for pod in &bad {
+        cluster.kube.pods.get_mut(pod).unwrap().ready = false;
+    }
+    cluster.desired.image = "fdb:good".to_owned();
+    let done = cluster.rounds(20);
+    assert!(deleted(&done).contains(&"sample-log-1"), "{zone:?} {done:?} {:?}", cluster.decided().holds);
+}
+
+#[test]
+fn one_by_one_coordinators_of_one_fault_domain_keep_a_majority_too() {
+    let mut cluster = another_image();
+    cluster.desired.automation.deletion = AtOnce::ProcessGroup;
+    // Two of the three are in one zone, which is asked for the one after the other before the database has noticed.
+    for id in ["log-1", "log-2"] {
+        cluster.kube.recorded.groups.get_mut(&group_id(id)).unwrap().fault_domain = Some("node-1".to_owned());
+        cluster.database.servers.get_mut(&group_id(id)).unwrap().zone = "node-1".to_owned();
+    }
+    let before = cluster.database.report(cluster.now);
+    cluster.spoil(move |report| *report = before.clone());
+    let done: Vec<String> = (0..6).flat_map(|_| told(&cluster.round(1))).collect();
+    let coordinators = deleted(&done).iter().filter(|pod| ["sample-log-1", "sample-log-2", "sample-log-3"].contains(pod)).count();
+    assert!(coordinators <= 1, "{done:?}");
+}
+
+#[test]
+fn a_process_group_that_is_to_go_is_a_zone_that_is_down_while_its_pod_is_away() {
+    let mut cluster = another_image();
+    cluster.desired.automation.deletion = AtOnce::Nothing;
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.rounds(3);
+    // Its node is drained before its data is elsewhere; the database has not noticed.
+    let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
+    let now = cluster.now;
+    cluster.pod("storage-8").deleted_since = Some(now);
+    cluster.desired.automation.deletion = AtOnce::Zone;
+    let done = cluster.rounds(10);
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn no_more_zones_go_at_once_than_there_are_copies_to_spare_whatever_is_asked_for() {
+    let mut cluster = another_image();
+    cluster.desired.automation.most_unavailable_zones = Some(3);
+    let elsewhere = pods_elsewhere(&mut cluster, "stateless-6");
+    cluster.pod("stateless-6").ready = false;
+    let done = told(&cluster.decided());
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}

@@ -19,6 +19,9 @@ use super::problems::Problems;
 /// Where the operators of one database keep their lock.
 const LOCK_PREFIX: &[u8] = b"\xff\x02/org.foundationdb.kubernetes-operator";
 
+/// Longer than this nobody waits. People write the largest number there is where they mean never, and a time that far ahead is none.
+const FOR_EVER: SignedDuration = SignedDuration::from_hours(24 * 365 * 100);
+
 pub(super) fn automation(spec: &FoundationDBClusterSpec, version: Version, problems: &mut Problems) -> Automation {
     let asked = spec.automation_options.clone().unwrap_or_default();
     let most_unavailable_zones = spec.max_zones_with_unavailable_pods.and_then(|zones| {
@@ -73,7 +76,7 @@ fn replacements(asked: &AutomaticReplacements, problems: &mut Problems) -> Repla
             log: i64::from(buckets.log()),
             stateless: i64::from(buckets.stateless()),
         }),
-        taints: taints.map(|taint| (taint.key.clone(), SignedDuration::from_secs(taint.duration_in_seconds.max(0)))).collect(),
+        taints: taints.map(|taint| (taint.key.clone(), lasting(taint.duration_in_seconds))).collect(),
         taint_replaced_after: signed(asked.taint_replacement_time()),
         most_tainted_domains: problems.unless_wrong(
             &format!("{AT}.maxFaultDomainsWithTaintedProcessGroups"),
@@ -82,6 +85,10 @@ fn replacements(asked: &AutomaticReplacements, problems: &mut Problems) -> Repla
             "a number such as 2, or a percentage such as 10%",
         ),
     }
+}
+
+fn lasting(seconds: i64) -> SignedDuration {
+    SignedDuration::from_secs(seconds.max(0)).min(FOR_EVER)
 }
 
 fn at_most(limit: &IntOrString) -> Result<AtMost, String> {
@@ -207,5 +214,5 @@ pub(super) fn buggify(spec: &FoundationDBClusterSpec) -> Buggify {
 }
 
 fn signed(duration: Duration) -> SignedDuration {
-    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+    SignedDuration::try_from(duration).unwrap_or(FOR_EVER).min(FOR_EVER)
 }

@@ -41,7 +41,6 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
     routing::check_names(cluster, routing.headless_service, counts.keys().copied(), problems);
     let notes = |notes: Vec<quorate_api::fields::FieldNote>| notes.iter().map(ToString::to_string).collect();
     let container = spec.main_container.as_ref();
-    let named = |list: &Option<Vec<String>>| list.iter().flatten().cloned().collect::<BTreeSet<String>>();
     Desired {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         uid: metadata.uid.clone().unwrap_or_default(),
@@ -69,8 +68,12 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
         trusted_cas: spec.trusted_cas.clone().unwrap_or_default(),
         peer_verification_rules: container.and_then(|one| one.peer_verification_rules.clone()).unwrap_or_default(),
         delete_volumes: spec.volume_retention_policy() == VolumeRetentionPolicy::Delete,
-        remove: named(&spec.process_groups_to_remove),
-        remove_without_exclusion: named(&spec.process_groups_to_remove_without_exclusion),
+        remove: to_remove("spec.processGroupsToRemove", &spec.process_groups_to_remove, problems),
+        remove_without_exclusion: to_remove(
+            "spec.processGroupsToRemoveWithoutExclusion",
+            &spec.process_groups_to_remove_without_exclusion,
+            problems,
+        ),
         automation: automation::automation(spec, version, problems),
         lock: automation::lock(spec, problems),
         buggify: automation::buggify(spec),
@@ -129,4 +132,12 @@ fn without_effect(spec: &FoundationDBClusterSpec, mut notes: Vec<String>) -> Vec
         notes.push(format!("spec.faultDomain.value: it names the zone only with the key {KUBERNETES_CLUSTER_FAULT_DOMAIN}"));
     }
     notes
+}
+
+/// Process groups by their names. `*` is none: it would name everybody who comes in their place as well, again and again.
+fn to_remove(field: &str, names: &Option<Vec<String>>, problems: &mut Problems) -> BTreeSet<String> {
+    if names.iter().flatten().any(|name| name == "*") {
+        problems.add(field, "* names every process group, and those that come in their place", "names such as storage-1");
+    }
+    names.iter().flatten().cloned().collect()
 }

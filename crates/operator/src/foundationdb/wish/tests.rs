@@ -140,6 +140,8 @@ fn every_problem_is_named_where_it_is() {
         (json!({"processes": {"storge": {}}}), "spec.processes.storge"),
         (json!({"configMap": {"data": {"cluster-file": "x"}}}), "spec.configMap.data.cluster-file"),
         (json!({"maxZonesWithUnavailablePods": -1}), "spec.maxZonesWithUnavailablePods"),
+        (json!({"processGroupsToRemove": ["*"]}), "spec.processGroupsToRemove"),
+        (json!({"processGroupsToRemoveWithoutExclusion": ["storage-1", "*"]}), "spec.processGroupsToRemoveWithoutExclusion"),
         (
             json!({"automationOptions": {"safetyTimers": {"minimumRecoveryTimeForExclusion": "soon"}}}),
             "spec.automationOptions.safetyTimers.minimumRecoveryTimeForExclusion",
@@ -152,6 +154,18 @@ fn every_problem_is_named_where_it_is() {
     ];
     for (spec, field) in cases {
         assert_eq!(wrong(spec.clone()), [field], "{spec}");
+    }
+}
+
+#[test]
+fn who_writes_the_largest_number_means_never_and_time_goes_on() {
+    let desired = wish(json!({"automationOptions": {
+        "replacements": {"taintReplacementOptions": [{"key": "*", "durationInSeconds": i64::MAX}]},
+        "safetyTimers": {"minimumAgeForTerminalPodDeletion": "100000000h"},
+    }}));
+    let automation = desired.automation;
+    for wait in automation.replacements.taints.values().chain([&automation.timers.ended_pod_age]) {
+        assert!(jiff::Timestamp::now().checked_add(*wait).is_ok(), "{wait}");
     }
 }
 
