@@ -195,7 +195,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     if !left_alone.is_empty() {
         draft.holds.extend(left_alone);
         // Whoever touches nothing may still say how things are.
-        health::propose(&mut draft);
+        health::propose_of_one_left_alone(&mut draft);
         failures::show(&mut draft);
         return draft.finish();
     }
@@ -266,7 +266,10 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     }
     // A version that can't be read is a problem of its own, and not a change to another one.
     let problem = |problem: &crate::FieldProblem| {
-        let sentence = format!("{}: {}; nothing is changed until that is put right", problem.field, problem.problem);
+        let sentence = format!(
+            "{}: {}; until that is put right nothing is changed, and nothing that is lost is made again",
+            problem.field, problem.problem
+        );
         Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
     };
     if !problems.is_empty() {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kube::api::ListParams;
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Config, ResourceExt};
 use quorate_api::foundationdb::FoundationDBCluster;
 use serde_json::Value;
 
@@ -52,14 +52,24 @@ impl Which {
     pub(crate) fn ask_kubernetes(&self) -> Result<Vec<FoundationDBCluster>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
         runtime.block_on(async {
-            let client = Client::try_default().await.context("looking for a kubeconfig")?;
+            let config = Config::infer().await.map_err(|error| anyhow!("{}", no_kubeconfig(&error)))?;
+            let server = config.cluster_url.to_string();
+            let client = Client::try_from(config).context("connecting as the kubeconfig says")?;
             let api: Api<FoundationDBCluster> = match &self.namespace {
                 Some(namespace) => Api::namespaced(client, namespace),
                 None => Api::all(client),
             };
-            Ok(api.list(&ListParams::default()).await.context("listing FoundationDBClusters")?.items)
+            Ok(api.list(&ListParams::default()).await.with_context(|| format!("listing FoundationDBClusters at {server}"))?.items)
         })
     }
+}
+
+/// What is wrong with the kubeconfig, once: its error names the same cause several times.
+fn no_kubeconfig(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let innermost = causes.last().map_or_else(String::new, ToString::to_string);
+    let file = std::env::var("KUBECONFIG").map_or_else(|_| "~/.kube/config".to_owned(), |file| format!("KUBECONFIG={file}"));
+    format!("{file} can't be used, and this is no pod with an account of its own: {innermost}")
 }
 
 /// Every FoundationDBCluster in a file.
@@ -79,7 +89,7 @@ pub(crate) fn read(file: &PathBuf) -> Result<Vec<FoundationDBCluster>> {
         .filter(|object| object["kind"] == "FoundationDBCluster")
         .map(|object| {
             let name = object["metadata"]["name"].as_str().unwrap_or("without a name").to_owned();
-            serde_json::from_value(object)
+            serde_path_to_error::deserialize(object)
                 .with_context(|| format!("the FoundationDBCluster {name} in {} can't be read", file.display()))
         })
         .collect()

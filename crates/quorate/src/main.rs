@@ -60,7 +60,21 @@ enum Command {
     FdbChild(quorate_fdb_client::ChildArguments),
 }
 
+/// Whoever reads what is printed may have read enough: that is no failure, and nothing to tell of. Signals are left as they are, for the
+/// operator writes to children that may be gone.
+fn end_quietly_when_nobody_reads() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let unread = panic.payload_as_str().is_some_and(|text| text.contains("failed printing to stdout: Broken pipe"));
+        if unread {
+            std::process::exit(0);
+        }
+        usual(panic);
+    }));
+}
+
 fn main() -> ExitCode {
+    end_quietly_when_nobody_reads();
     let done = match Quorate::parse().command {
         Command::Run(run) => run.run(),
         Command::Status(which) => status::print(&which),

@@ -28,8 +28,8 @@ struct Assumptions {
     #[arg(long, default_value = "10m")]
     drain: String,
     /// How many hosts there are, counting those that are used; as many as are needed, if nothing is said.
-    #[arg(long)]
-    hosts: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    hosts: Option<u32>,
 }
 
 impl Assumptions {
@@ -150,7 +150,7 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
 /// A plan in words. Writing into a String can't fail.
 fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     let mut text = format!("{name}\n");
-    writeln!(text, "  automatic replacements: {}", room(&plan.buckets)).ok();
+    writeln!(text, "  room for automatic replacements (whoever is on its way counts): {}", room(&plan.buckets)).ok();
     let holders = |buckets: &[Shown]| buckets.iter().flat_map(|bucket| bucket.held_by.clone()).collect::<BTreeSet<_>>();
     if !holders(&plan.fullest).is_subset(&holders(&plan.buckets)) {
         writeln!(text, "    at the fullest: {}", room(&plan.fullest)).ok();
@@ -251,14 +251,14 @@ mod tests {
         assert_eq!(
             told("default/sample", &changed, &assumed),
             "default/sample
-  automatic replacements: all 0/1
+  room for automatic replacements (whoever is on its way counts): all 0/1
     at the fullest: all 1/1 (storage-12)
 
         5 s  1 of 6 process groups of class storage go to fill its fault domains evenly: storage-12 (from storage-2)
         5 s  adding 1 process groups: storage-13 (in storage-3)
        15 s  excluding storage-12
      10 min  removing storage-12
-     10 min  locality_instance_id:storage-12 may be used again
+     10 min  the exclusion of storage-12 is lifted
 
   zone by zone
     storage-2    2 -> 1    1 go, 0 come
@@ -272,7 +272,7 @@ mod tests {
         );
         assert_eq!(
             told("sample", &forecast(&packed(4), &changed.recorded, &packed(4), &assumed), &assumed),
-            "sample\n  automatic replacements: all 0/1\n\n  nothing is left to do\n"
+            "sample\n  room for automatic replacements (whoever is on its way counts): all 0/1\n\n  nothing is left to do\n"
         );
     }
 

@@ -16,19 +16,19 @@ use crate::workers;
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
     /// How many worlds; 100 if nothing is said, 200 per safety gate.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: Option<u64>,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
     /// Only this world.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["seeds", "from", "mutants"])]
     seed: Option<u64>,
     /// What may go wrong.
     #[arg(long, value_parser = Scenario::ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), default_value = Scenario::ALL[0].name)]
     scenario: String,
     /// Tell what happened, line by line.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     trace: bool,
     /// Run each world twice, and demand the same story to the byte.
     #[arg(long)]

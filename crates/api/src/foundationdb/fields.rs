@@ -1,6 +1,6 @@
 //! Which fields of a `FoundationDBCluster` are not acted on, and which have a successor.
 
-use super::FoundationDBCluster;
+use super::{FoundationDBCluster, SynchronizationMode};
 use crate::fields::{FieldNote, set_in};
 
 /// Fields that mean nothing to Quorate, and why.
@@ -68,7 +68,13 @@ const PENDING: &[(&str, &str)] = &[
 /// Fields of this cluster that were accepted and are not acted on.
 pub fn fields_without_effect(cluster: &FoundationDBCluster) -> Vec<FieldNote> {
     let object = as_json(cluster);
-    [set_in(&object, WITHOUT_EFFECT), set_in(&object, PENDING)].concat()
+    // What everybody has who says nothing is no wish.
+    let for_itself =
+        cluster.spec.automation_options.as_ref().is_some_and(|asked| asked.synchronization_mode() == SynchronizationMode::Local);
+    let is_default = |note: &FieldNote| for_itself && note.field.ends_with("onizationMode");
+    let mut notes = [set_in(&object, WITHOUT_EFFECT), set_in(&object, PENDING)].concat();
+    notes.retain(|note| !is_default(note));
+    notes
 }
 
 /// Fields of this cluster that have a successor.

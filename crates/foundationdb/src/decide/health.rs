@@ -8,6 +8,25 @@ use super::Draft;
 use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
+    tell_of_the_database(draft);
+    let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
+    let waits: Vec<Hold> = live.filter_map(|(id, group)| waits(id, group)).collect();
+    draft.holds.extend(waits);
+    tell_of_the_rest(draft);
+    count_reconciled(draft);
+}
+
+/// The same of a cluster that is left alone: what is recorded of its process groups was not looked at.
+pub(super) fn propose_of_one_left_alone(draft: &mut Draft<'_>) {
+    tell_of_the_database(draft);
+    if !draft.seen.desired.problems.is_empty() {
+        // How many were asked for can't be said.
+        draft.status.desired_groups = draft.status.groups.values().filter(|group| group.removal.is_none()).count();
+    }
+    count_reconciled(draft);
+}
+
+fn tell_of_the_database(draft: &mut Draft<'_>) {
     match &draft.seen.database {
         Sighting::Seen { .. } => tell(draft),
         Sighting::Unreachable { since, why } => {
@@ -21,8 +40,6 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         }
         Sighting::NotAsked => {}
     }
-    tell_of_the_rest(draft);
-    count_reconciled(draft);
 }
 
 /// Where nothing is done and nobody has said why, and still somebody is not as they should be, that alone is said.
@@ -58,7 +75,7 @@ fn tell(draft: &mut Draft<'_>) {
         draft.status.running_version = Some(version.to_owned());
     }
     if !report.available && draft.status.configured {
-        let state = report.recovery.as_ref().map_or("unknown", |recovery| recovery.name.as_str());
+        let state = report.recovery.as_ref().map_or("a point it does not tell", |recovery| recovery.name.as_str());
         let complaints = report.messages.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");
         draft.holds.push(Hold::new(
@@ -68,9 +85,6 @@ fn tell(draft: &mut Draft<'_>) {
             "the database being available",
         ));
     }
-    let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
-    let waits: Vec<Hold> = live.filter_map(|(id, group)| waits(id, group)).collect();
-    draft.holds.extend(waits);
 }
 
 /// What is waited for where a pod is there and ready, and nobody else says why its group is not as it should be.
@@ -93,8 +107,11 @@ fn waits(id: &ProcessGroupId, group: &ProcessGroup) -> Option<Hold> {
 }
 
 fn count_reconciled(draft: &mut Draft<'_>) {
-    let groups = draft.status.groups.values();
-    draft.status.reconciled_groups = groups.filter(|group| group.removal.is_none() && group.conditions.is_empty()).count();
+    let is_ready = |id: &ProcessGroupId, group: &ProcessGroup| draft.roster.pod(id, group.class).is_some_and(|pod| pod.ready);
+    let well = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
+        group.removal.is_none() && group.conditions.is_empty() && is_ready(id, group)
+    };
+    draft.status.reconciled_groups = draft.status.groups.iter().filter(well).count();
     let everything_is_there = draft.status.reconciled_groups == draft.status.desired_groups
         && draft.status.groups.len() == draft.status.desired_groups
         && draft.status.available == Some(true)

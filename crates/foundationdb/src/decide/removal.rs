@@ -332,14 +332,22 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
         return;
     }
     let Some(guard) = lock::guard(draft, &places[0]) else { return };
-    draft.notice(Severity::Normal, "IncludingProcesses", format!("{} may be used again", places.join(", ")));
+    draft.notice(Severity::Normal, "IncludingProcesses", format!("{} lifted", exclusions_of(&places)));
     let why = "the process groups there are gone";
     draft.steps.push(Step::adds(Adds::Include(places), guard, why));
+}
+
+fn exclusions_of(places: &[String]) -> String {
+    let names: Vec<&str> = places.iter().map(|place| place.strip_prefix("locality_instance_id:").unwrap_or(place)).collect();
+    match names.as_slice() {
+        [one] => format!("the exclusion of {one} is"),
+        several => format!("the exclusions of {} are", several.join(", ")),
+    }
 }
 
 /// Who may be used again may be needed at once, and that costs a recovery, as an exclusion does.
 fn may_recover_for(draft: &mut Draft<'_>, places: &[String]) -> bool {
     let spacing = draft.seen.desired.automation.timers.recovery_before_inclusion;
-    let what = format!("{} may be used again", places.join(", "));
+    let what = format!("{} lifted", exclusions_of(places));
     draft.recover(&places[0], &what, spacing, reasons::INCLUSION_HELD).is_some()
 }

@@ -13,6 +13,9 @@ use crate::report::{
 use crate::tolerance::Copies;
 use crate::{ProcessClass, ProcessGroupId, ProcessReport, RedundancyMode};
 
+/// Whatever is not storage is empty soon after a recovery.
+const A_LOG_DRAINS_IN: SignedDuration = SignedDuration::from_secs(10);
+
 /// A server that runs, or did.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
@@ -204,10 +207,15 @@ impl Database {
         }
     }
 
+    /// How long data moves away from one of a class: what a log has, others have after a recovery.
+    fn drains(&self, class: ProcessClass) -> SignedDuration {
+        if class == ProcessClass::Storage { self.drains_in } else { self.drains_in.min(A_LOG_DRAINS_IN) }
+    }
+
     fn exclusions_in_progress(&self, now: Timestamp) -> BTreeSet<String> {
         let full = |(id, server): &(&ProcessGroupId, &Server)| {
             let holds = crate::tolerance::holds_copies(server.class);
-            holds && self.excluded_since(id, server).is_some_and(|since| now.duration_since(since) < self.drains_in)
+            holds && self.excluded_since(id, server).is_some_and(|since| now.duration_since(since) < self.drains(server.class))
         };
         self.servers.iter().filter(full).map(|(_, server)| server.address.clone()).collect()
     }
@@ -221,7 +229,7 @@ impl Database {
             _ => "commit_proxy",
         };
         let mut roles = BTreeSet::new();
-        if excluded.is_none_or(|since| now.duration_since(since) < self.drains_in) {
+        if excluded.is_none_or(|since| now.duration_since(since) < self.drains(server.class)) {
             roles.insert(role.to_owned());
         }
         if self.is_coordinator(server) {

@@ -324,6 +324,17 @@ fn described(call: &CallInfo) -> String {
     format!("{} {}{sub}{name}", call.verb, call.resource)
 }
 
+/// A write as a story tells it; of an event, what it says.
+fn written(call: &CallInfo, done: &Done<'_>) -> String {
+    let made = done.after.filter(|_| call.name.is_empty());
+    if let Some(event) = made.filter(|_| call.resource.starts_with("events")) {
+        let note = event["note"].as_str().or_else(|| event["message"].as_str()).unwrap_or_default();
+        return format!("{} says {}: {note}", call.client, event["reason"].as_str().unwrap_or_default());
+    }
+    let made = made.map_or_else(String::new, |object| format!(" {}", object.name()));
+    format!("{}: {}{made} -> {}", call.client, described(call), done.code)
+}
+
 impl Interceptor for Faults {
     fn before(&self, call: &CallInfo) -> Verdict {
         if !is_operator(&call.client) || call.verb == "watch" {
@@ -356,9 +367,7 @@ impl Interceptor for Faults {
         }
         if !call.resource.starts_with("leases") {
             self.lock().operator_writes += 1;
-            let made = done.after.filter(|_| call.name.is_empty()).map_or("", |object| object.name());
-            let space = if made.is_empty() { "" } else { " " };
-            self.tell(format!("{}: {}{space}{made} -> {}", call.client, described(call), done.code));
+            self.tell(written(call, done));
         }
         if done.code < 300 && !call.resource.starts_with("events") {
             let at = Instant::now();

@@ -50,6 +50,11 @@ fn asked(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> AskedCounts
             if count < -1 {
                 problems.add(&field, format!("{count} is no count"), "-1 for none, 0 for as many as are needed, or a count");
             }
+            if class == ProcessClass::Storage && count < 0 && !is_a_part(spec) {
+                let needed = spec.redundancy_mode().minimum_fault_domains();
+                let problem = "without a storage process group there is no place for the data";
+                problems.add(&field, problem, format!("0 for as many as are needed, or at least {needed}"));
+            }
             if count > MOST_OF_A_CLASS {
                 let problem = format!("{count} process groups of one class are more than any database of FoundationDB has");
                 problems.add(&field, problem, format!("at most {MOST_OF_A_CLASS}"));
@@ -57,6 +62,15 @@ fn asked(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> AskedCounts
             (class, count.clamp(-1, MOST_OF_A_CLASS))
         })
         .collect()
+}
+
+/// Whether other objects may have the rest of the database, such as its storage where this one is a satellite.
+fn is_a_part(spec: &FoundationDBClusterSpec) -> bool {
+    spec.seed_connection_string.is_some()
+        || spec.process_group_id_prefix.is_some()
+        || spec.data_center.is_some()
+        || spec.data_hall.is_some()
+        || spec.fault_domain.as_ref().is_some_and(|domain| domain.zone_index.is_some())
 }
 
 fn roles(spec: &FoundationDBClusterSpec) -> RoleCounts {

@@ -79,6 +79,9 @@ fn check_parameters(at: &str, settings: &ProcessSettings, problems: &mut Problem
         };
         // fdbserver takes either spelling.
         let name = name.replace('-', "_");
+        if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+            problems.add(&field, format!("{name:?} is no name of a parameter"), "letters, digits and underscores");
+        }
         if NOT_THEIRS.contains(&name.as_str()) {
             problems.add(
                 &field,

@@ -141,6 +141,8 @@ fn every_problem_is_named_where_it_is() {
         (json!({"configMap": {"data": {"cluster-file": "x"}}}), "spec.configMap.data.cluster-file"),
         (json!({"maxZonesWithUnavailablePods": -1}), "spec.maxZonesWithUnavailablePods"),
         (json!({"processGroupsToRemove": ["*"]}), "spec.processGroupsToRemove"),
+        (json!({"processCounts": {"storage": -1}}), "spec.processCounts.storage"),
+        (json!({"processes": {"general": {"customParameters": ["knob_a b=5"]}}}), "spec.processes.general.customParameters[0]"),
         (json!({"processGroupsToRemoveWithoutExclusion": ["storage-1", "*"]}), "spec.processGroupsToRemoveWithoutExclusion"),
         (
             json!({"automationOptions": {"safetyTimers": {"minimumRecoveryTimeForExclusion": "soon"}}}),
