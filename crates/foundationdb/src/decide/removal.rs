@@ -1,7 +1,7 @@
 //! Removal: a process group goes when the database itself confirms that nothing is left on it. Then its pod, volume and service are
 //! deleted, then its places may be used again, and only then it is forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
@@ -132,6 +132,10 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
     if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
         return None;
     }
+    // It may have been somewhere that nobody saw, while the operator was away or told to touch nothing.
+    if let Some(address) = moves_from_nowhere(draft) {
+        return Some(format!("it vanished, and data is still moving away from {address}, where nobody is known to have been"));
+    }
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
     if !database_knows(report, since, now) {
         let seconds = DATABASE_KNOWS_AFTER.as_secs();
@@ -140,6 +144,17 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
         ));
     }
     (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
+}
+
+/// An address that data is moving away from, and that belongs to no process group and no process.
+fn moves_from_nowhere<'a>(draft: &Draft<'a>) -> Option<&'a str> {
+    if draft.moving_away.is_empty() {
+        return None;
+    }
+    let recorded = draft.status.groups.values().flat_map(|group| group.addresses.iter().map(String::as_str));
+    let listed = draft.report.iter().flat_map(|report| report.processes.keys()).map(|address| host(address));
+    let known: BTreeSet<&str> = recorded.chain(listed).collect();
+    draft.moving_away.iter().find(|(host, _)| !known.contains(*host)).map(|(_, address)| *address)
 }
 
 /// Whether pod, volume and service are gone.

@@ -287,3 +287,19 @@ fn who_never_ran_and_does_in_the_end_is_drained_before_it_goes() {
     assert!(at("exclude").is_none_or(|excluded| at("delete pod sample-storage-12").is_none_or(|deleted| excluded < deleted)));
     assert!(cluster.database.excluded.is_empty() || at("delete pod sample-storage-12").is_none(), "{done:?}");
 }
+
+#[test]
+fn who_vanished_from_where_nobody_saw_it_stays_while_data_moves_away_from_there() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("storage-8");
+    cluster.desired.remove.insert("storage-8".to_owned());
+    // It was started elsewhere and died again while nobody looked.
+    cluster.spoil(|report| {
+        report.exclusions_in_progress.get_or_insert_default().insert("10.9.9.9:4501".to_owned());
+    });
+    let done = cluster.rounds(100);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"ExclusionInProgress"));
+    cluster.unspoil();
+    assert!(cluster.rounds(60).contains(&"delete claim sample-storage-8-data".to_owned()));
+}
