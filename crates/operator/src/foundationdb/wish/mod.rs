@@ -68,10 +68,10 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
         trusted_cas: spec.trusted_cas.clone().unwrap_or_default(),
         peer_verification_rules: container.and_then(|one| one.peer_verification_rules.clone()).unwrap_or_default(),
         delete_volumes: spec.volume_retention_policy() == VolumeRetentionPolicy::Delete,
-        remove: to_remove("spec.processGroupsToRemove", &spec.process_groups_to_remove, problems),
+        remove: to_remove("spec.processGroupsToRemove", spec.process_groups_to_remove.as_deref(), problems),
         remove_without_exclusion: to_remove(
             "spec.processGroupsToRemoveWithoutExclusion",
-            &spec.process_groups_to_remove_without_exclusion,
+            spec.process_groups_to_remove_without_exclusion.as_deref(),
             problems,
         ),
         automation: automation::automation(spec, version, problems),
@@ -135,9 +135,9 @@ fn without_effect(spec: &FoundationDBClusterSpec, mut notes: Vec<String>) -> Vec
 }
 
 /// Process groups by their names. `*` is none: it would name everybody who comes in their place as well, again and again.
-fn to_remove(field: &str, names: &Option<Vec<String>>, problems: &mut Problems) -> BTreeSet<String> {
-    if names.iter().flatten().any(|name| name == "*") {
+fn to_remove(field: &str, names: Option<&[String]>, problems: &mut Problems) -> BTreeSet<String> {
+    if names.into_iter().flatten().any(|name| name == "*") {
         problems.add(field, "* names every process group, and those that come in their place", "names such as storage-1");
     }
-    names.iter().flatten().cloned().collect()
+    names.into_iter().flatten().cloned().collect()
 }
