@@ -1,13 +1,14 @@
 //! `quorate map`: where the process groups of a cluster are, drawn in the terminal or as a picture.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use quorate_foundationdb::ProcessGroupId;
 use quorate_foundationdb::forecast::{Zones, zones};
+use quorate_foundationdb::{ProcessGroup, ProcessGroupId};
 use quorate_operator::recorded_status;
 
 use crate::clusters::Which;
@@ -37,7 +38,11 @@ impl Map {
             }
             (Some(_), _) => bail!("--svg draws one cluster; say which one"),
             (None, drawn) if self.which.json => println!("{}", serde_json::to_string(drawn)?),
-            (None, drawn) => drawn.iter().for_each(|(name, zones)| print!("{}", text(name, zones))),
+            (None, drawn) => {
+                for ((name, zones), cluster) in drawn.iter().zip(&clusters) {
+                    print!("{}{}", text(name, zones), leaving(&recorded_status(cluster.status.as_ref()).groups));
+                }
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -60,6 +65,16 @@ pub(crate) fn text(name: &str, zones: &Zones) -> String {
         }
     }
     text
+}
+
+/// Those that are on their way out: they have their places until they are empty, and count nowhere.
+fn leaving(groups: &BTreeMap<ProcessGroupId, ProcessGroup>) -> String {
+    let leaving = groups.iter().filter(|(_, group)| group.removal.is_some());
+    let at = |(id, group): (&ProcessGroupId, &ProcessGroup)| {
+        group.fault_domain.as_ref().map_or_else(|| id.to_string(), |zone| format!("{id} in {zone}"))
+    };
+    let leaving: Vec<String> = leaving.map(at).collect();
+    if leaving.is_empty() { String::new() } else { format!("  on their way out: {}\n", leaving.join(", ")) }
 }
 
 fn band(counts: impl Iterator<Item = usize> + Clone) -> (usize, usize) {

@@ -74,3 +74,14 @@ fn a_map_in_the_terminal() {
          storage-0  ■■ 14 17\n    storage-1  ■■ 15 18\n    storage-2  ■■ 16 19\n"
     );
 }
+
+#[test]
+fn those_on_their_way_out_are_named_with_their_places() {
+    let mut going = ProcessGroup::packed_into(quorate_foundationdb::ProcessClass::Storage, None, 1);
+    going.removal = Some(jiff::Timestamp::UNIX_EPOCH);
+    let staying = ProcessGroup::packed_into(quorate_foundationdb::ProcessClass::Storage, None, 0);
+    let groups = [("storage-7", going), ("storage-8", staying)];
+    let groups = groups.map(|(id, group)| (ProcessGroupId(id.to_owned()), group)).into();
+    assert_eq!(leaving(&groups), "  on their way out: storage-7 in storage-1\n");
+    assert_eq!(leaving(&BTreeMap::new()), "");
+}
