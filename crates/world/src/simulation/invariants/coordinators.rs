@@ -17,7 +17,8 @@ impl Invariants {
             let may_run = self.memory.serving(asked.at).any(|server| server.is_meant_by(address));
             self.demand(15, may_run, || format!("{client} makes {address} a coordinator, where nothing runs"));
             let Some(server) = server else { continue };
-            self.demand(14, !server.excluded, || format!("{client} makes {address} a coordinator, which is excluded"));
+            let may_be_included = !server.excluded || self.memory.may_be_included(&server.group, asked.at);
+            self.demand(14, may_be_included, || format!("{client} makes {address} a coordinator, which is excluded"));
             let to_go = stage.group(&server.group).is_some_and(super::stage::Group::is_marked);
             self.demand(14, !to_go, || format!("{client} makes {address} a coordinator, which is to go"));
         }

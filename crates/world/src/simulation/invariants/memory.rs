@@ -19,6 +19,8 @@ pub(super) const KNOWN_AFTER: Duration = Duration::from_secs(45);
 pub(super) struct Memory {
     /// Servers by their process groups, and when they ran last.
     pub(super) servers: BTreeMap<String, (Server, Instant)>,
+    /// When a server of each process group was last not excluded.
+    included: BTreeMap<String, Instant>,
     /// When commits were accepted last.
     pub(super) available: Option<Instant>,
     /// When nothing was missing last: every copy, every log and every coordinator was there.
@@ -50,6 +52,9 @@ impl Memory {
             self.connection = Some((connection, stage.now));
         }
         for server in database.servers() {
+            if !server.excluded {
+                self.included.insert(server.group.clone(), stage.now);
+            }
             self.servers.insert(server.group.clone(), (server, stage.now));
         }
     }
@@ -89,6 +94,11 @@ impl Memory {
         let was_late = |next: Option<&(usize, Instant)>| next.is_none_or(|(_, since)| at < *since + Duration::from_secs(90));
         let current = known.iter().enumerate().filter(|(position, _)| was_late(known.get(position + 1)));
         current.map(|(_, (wanted, _))| *wanted).min().unwrap_or(0)
+    }
+
+    /// Whether a process group may be held for not excluded by who sent something at that time: others exclude as well.
+    pub(super) fn may_be_included(&self, group: &str, at: Instant) -> bool {
+        self.included.get(group).is_some_and(|last| *last + KNOWN_AFTER >= at)
     }
 
     /// Whether a process group may be held for serving by who sent something at that time.
