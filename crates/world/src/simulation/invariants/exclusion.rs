@@ -57,10 +57,14 @@ impl Invariants {
         }
     }
 
-    /// Servers that may be held for running and are not excluded, without those that are meant.
+    /// Servers that may be held for running and not excluded, without those that are meant. Operators exclude by locality, and know what
+    /// they did; who excludes an address does so by hand, and a moment later that is not known.
     fn left<'a>(&'a self, at: Instant, stage: Stage<'_>, meant: &'a dyn Fn(&Server) -> bool) -> impl Iterator<Item = &'a Server> {
         let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
-        self.memory.serving(at).filter(move |server| !meant(server) && !excluded.iter().any(|place| server.is_meant_by(place)))
+        self.memory.serving(at).filter(move |server| {
+            let known = |place: &&String| place.starts_with("locality_") || !self.memory.may_be_included(&server.group, at);
+            !meant(server) && !excluded.iter().filter(known).any(|place| server.is_meant_by(place))
+        })
     }
 
     /// 21: enough zones are left to hold all copies, of data and of logs.
