@@ -109,8 +109,10 @@ fn serves(stage: &Stage) -> bool {
 async fn no_storage_at_all_takes_no_data() {
     let stage = Stage::born().await;
     stage.apply(json!({"processCounts": {"storage": -1}}));
-    stage.until("it is held", |view| view.held("NoHeadroom") || view.held("TooFewZones")).await;
-    stage.stays("all data has its copies", 1200, |_| serves(&stage)).await;
+    stage.until("it is refused", |view| view.held("InvalidSpec")).await;
+    stage
+        .stays("nobody is to go, and all data has its copies", 1200, |view| serves(&stage) && view.live("storage").len() == 4)
+        .await;
     assert!(stage.view().is_available());
     stage.apply(json!({"processCounts": {"storage": 4}}));
     stage.rest().await;

@@ -81,7 +81,10 @@ impl Invariants {
         });
         let apart_from_it = stage.database.is_some_and(|database| database.is_whole_apart_from(&zone));
         let whole = !self.taken_down.is_empty() || apart_from_it || self.memory.may_be_whole(arrival.sent);
-        self.demand(21, whole, || format!("{client} took {id} in zone {zone} down, and copies have been missing for long"));
+        let missing = stage.database.and_then(crate::database::Database::what_is_missing).unwrap_or_default();
+        self.demand(21, whole, || {
+            format!("{client} took {id} in zone {zone} down, and copies have been missing for long; now {missing}")
+        });
         self.majority_stays(client, id, stage);
         let down = |other: &str| {
             let group = self.memory.servers.values().find(|(server, _)| server.volume == other).map(|(server, _)| &server.group);
