@@ -313,6 +313,7 @@ mod tests {
         let ports: Vec<_> = (1..=3).map(|process| Argument::port(2, 4499).resolved(&environment(), process).unwrap()).collect();
         assert_eq!(ports, ["4501", "4503", "4505"]);
     }
+
     fn part() -> impl Strategy<Value = Argument> {
         let variable = || prop::sample::select(vec!["A", "AB", "B", "C"]).prop_map(str::to_owned);
         let leaf = prop_oneof![

@@ -60,9 +60,10 @@ fn read_all_back(draft: &mut Draft<'_>) {
     let (kube, desired) = (&draft.seen.kube, &draft.seen.desired);
     let pods = kube.pods.iter().filter(|(_, pod)| is_ours(desired, pod));
     let pods =
-        pods.filter_map(|(name, pod)| Some((known_by(desired, pod.group.as_ref()?, Some(name), None)?, pod.domain.clone())));
+        pods.filter_map(|(name, pod)| Some((known_by(desired, pod.group.as_ref()?, name, str::to_owned)?, pod.domain.clone())));
     let claims = kube.claims.iter();
-    let claims = claims.filter_map(|(name, claim)| Some((known_by(desired, claim.group.as_ref()?, None, Some(name))?, None)));
+    let claims =
+        claims.filter_map(|(name, claim)| Some((known_by(desired, claim.group.as_ref()?, name, objects::claim_name)?, None)));
     for (id, domain) in pods.chain(claims) {
         if let Some(group) = found(id, domain) {
             draft.status.last_number = draft.status.last_number.max(id.number().unwrap_or(0));
@@ -82,13 +83,17 @@ fn found(id: &ProcessGroupId, domain: Option<String>) -> Option<ProcessGroup> {
 
 /// The process group an object is labelled with, if it has the name that an object of it has. A label alone says nothing: whoever copies an
 /// object copies its labels.
-fn known_by<'a>(desired: &Desired, id: &'a ProcessGroupId, pod: Option<&str>, claim: Option<&str>) -> Option<&'a ProcessGroupId> {
+fn known_by<'a>(
+    desired: &Desired,
+    id: &'a ProcessGroupId,
+    name: &str,
+    after_its_pod: fn(&str) -> String,
+) -> Option<&'a ProcessGroupId> {
     let class = class_of(id)?;
-    let named = objects::pod_name(desired, class, id);
+    let named = after_its_pod(&objects::pod_name(desired, class, id));
     let in_order =
         id.number().is_some_and(|number| (1..HIGHEST_NUMBER).contains(&number) && id.0.ends_with(&format!("-{number}")));
-    let is = pod.is_some_and(|pod| pod == named) || claim.is_some_and(|claim| claim == objects::claim_name(&named));
-    (is && in_order).then_some(id)
+    (name == named && in_order).then_some(id)
 }
 
 /// An object of a process group that nobody has recorded.
@@ -108,12 +113,12 @@ fn take_strays_in(draft: &mut Draft<'_>) {
         draft.status.groups.iter().map(|(id, group)| objects::pod_name(desired, group.class, id)).collect();
     let mut strays = Vec::new();
     for (name, pod) in kube.pods.iter().filter(|(name, pod)| is_ours(desired, pod) && !recorded.contains(*name)) {
-        let id = pod.group.as_ref().and_then(|id| known_by(desired, id, Some(name), None));
+        let id = pod.group.as_ref().and_then(|id| known_by(desired, id, name, str::to_owned));
         strays.extend(id.map(|id| Stray { name, uid: &pod.uid, id, domain: pod.domain.as_ref() }));
     }
     let mut unknown = Vec::new();
     for (name, claim) in kube.claims.iter().filter(|(_, claim)| claim.deleted_since.is_none()) {
-        let Some(id) = claim.group.as_ref().and_then(|id| known_by(desired, id, None, Some(name))) else { continue };
+        let Some(id) = claim.group.as_ref().and_then(|id| known_by(desired, id, name, objects::claim_name)) else { continue };
         let is_recorded = class_of(id).is_some_and(|class| recorded.contains(&objects::pod_name(desired, class, id)));
         if is_recorded || strays.iter().any(|stray| stray.id == id) {
             continue;
