@@ -86,6 +86,18 @@ pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: Pr
     Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| *serving >= wanted + going)
 }
 
+/// Whether all successors of those of a class that are to go serve, and yet in too few zones to go without them.
+pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
+    let Some(report) = draft.report.filter(|_| holds_copies(class)) else { return false };
+    let mut room = Room::of(draft, report);
+    let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
+    for (id, group) in going {
+        room.subtract(class, &draft.members.of(id, group));
+    }
+    let all_serve = room.serving.get(&class).is_some_and(|(serving, wanted)| serving >= wanted);
+    all_serve && room.lacking(class).is_some()
+}
+
 /// Storage: each that fits, at once; nothing recovers.
 fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
     let mut granted = Vec::new();
@@ -335,29 +347,27 @@ impl Room {
 
     /// The database takes any exclusion, and then stops for good if too few zones are left to hold its copies.
     fn too_few_zones(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
-        for kind in Kind::of(class) {
+        let (kind, left, needed) = self.lacking(class)?;
+        let kind = kind.name();
+        let sentence = format!("{id} is not excluded: too few zones with {kind} processes would be left for all copies");
+        let released_by = format!(
+            "{kind} processes in more zones; where a host is free, replacing one of a crowded zone (processGroupsToRemove) makes one"
+        );
+        let hold = Hold::new(reasons::TOO_FEW_ZONES, id.to_string(), sentence, released_by);
+        Some(hold.compared(format!("{left} zones"), format!("at least {needed}")))
+    }
+
+    /// What a class's processes are in too few zones for: in how many, and how many it takes.
+    fn lacking(&self, class: ProcessClass) -> Option<(Kind, usize, usize)> {
+        Kind::of(class).iter().find_map(|kind| {
             let needed = match kind {
                 Kind::Storage => self.copies.storage,
                 Kind::Log => self.copies.log,
                 Kind::LogCapable => self.copies.storage.max(self.copies.log),
-            };
-            let left =
-                Sense::ALL.iter().map(|sense| self.zones.get(&(*kind, *sense)).map_or(0, BTreeMap::len)).min().unwrap_or(0);
-            if !Gate::ZonesForCopies.passes(left >= needed as usize) {
-                let sentence =
-                    format!("{id} is not excluded: too few zones with {} processes would be left for all copies", kind.name());
-                let hold = Hold::new(
-                    reasons::TOO_FEW_ZONES,
-                    id.to_string(),
-                    sentence,
-                    format!(
-                        "{} processes in more zones; where a host is free, replacing one of a crowded zone (processGroupsToRemove) makes one",
-                        kind.name()
-                    ),
-                );
-                return Some(hold.compared(format!("{left} zones"), format!("at least {needed}")));
-            }
-        }
-        None
+            } as usize;
+            let zones = |sense: &Sense| self.zones.get(&(*kind, *sense)).map_or(0, BTreeMap::len);
+            let left = Sense::ALL.iter().map(zones).min().unwrap_or(0);
+            (!Gate::ZonesForCopies.passes(left >= needed)).then_some((*kind, left, needed))
+        })
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_quorum::placement::{Placed, Placement, place};
 use quorate_quorum::{Gate, Hold, Severity};
 
-use super::{Draft, hosts};
+use super::{Draft, exclusion, hosts};
 use crate::{Distribution, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// A coordinator stays longer than anybody who is none: its going costs a recovery.
@@ -84,7 +84,8 @@ fn leave(draft: &mut Draft<'_>, class: ProcessClass, leaving: &[ProcessGroupId],
         return;
     }
     let at_once = at_once(draft, class, wanted);
-    let in_flight = in_flight(draft, Some(class));
+    // Those who can't go until others of their class are in more zones wait for these moves, not the other way round.
+    let in_flight = if exclusion::waits_for_zones(draft, class) { 0 } else { in_flight(draft, Some(class)) };
     let room = if Gate::MovesAtOnce.stands() { at_once.saturating_sub(in_flight) } else { usize::MAX };
     let now = surplus.saturating_add(room).min(leaving.len());
     let gone: Vec<String> = leaving[..now].iter().map(|id| told(draft, id)).collect();

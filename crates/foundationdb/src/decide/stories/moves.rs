@@ -157,6 +157,22 @@ fn with_one_host_to_spare_turning_it_on_takes_longer_and_still_ends() {
 }
 
 #[test]
+fn who_waits_for_zones_does_not_hold_up_the_moves_that_make_them() {
+    let mut cluster = packed(6, 3);
+    let nodes = std::mem::replace(&mut cluster.nodes, vec!["node-10".to_owned()]);
+    // All logs are replaced outside of fault domains, by some that land on one host: nobody can go.
+    cluster.desired.distribution = None;
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    cluster.desired.generation += 1;
+    cluster.until(|decision| decision.holds.iter().any(|hold| hold.reason == crate::reasons::TOO_FEW_ZONES));
+    cluster.nodes = nodes;
+    into(&mut cluster, 3);
+    moved(&mut cluster);
+    assert_eq!(held(&cluster, Log).into_values().collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+#[test]
 fn a_whole_domain_is_made_again_at_once() {
     let mut cluster = packed(9, 3);
     cluster.desired.image = "fdb:another".to_owned();
