@@ -101,6 +101,7 @@ mod tests {
 
     fn entry(second: u64, verb: &'static str, resource: &str, name: &str, subresource: &str) -> Entry {
         let call = CallInfo {
+            number: 0,
             client: "operator".to_owned(),
             verb,
             resource: resource.to_owned(),

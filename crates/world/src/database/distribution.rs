@@ -29,7 +29,7 @@ pub(super) mod priority {
     /// One copy is left.
     pub const ONE_LEFT: u32 = 800;
     /// No copy is left.
-    pub const NONE_LEFT: u32 = 999;
+    pub const NONE_LEFT: u32 = 809;
 }
 
 /// The data distributor.
@@ -230,9 +230,6 @@ impl Database {
             if shard.relocation.is_some() || self.is_well(shard, &configuration, usable) {
                 continue;
             }
-            if self.data.served(shard, &self.volumes, &self.processes).next().is_none() {
-                continue;
-            }
             if let Some(team) = self.team(&configuration, &shard.copies, usable).filter(|team| *team != shard.copies) {
                 planned.push((position, team, self.urgency(shard)));
             }
@@ -279,10 +276,15 @@ impl Database {
         if makeshift && !excluded { priority::UNDESIRED } else { priority::UNHEALTHY }
     }
 
+    fn is_readable(&self, shard: &Shard) -> bool {
+        self.data.served(shard, &self.volumes, &self.processes).next().is_some()
+    }
+
     fn finish_moves(&mut self) {
         let now = self.now;
+        let readable: Vec<bool> = self.data.shards.iter().map(|shard| self.is_readable(shard)).collect();
         let servers = &self.data.servers;
-        for shard in &mut self.data.shards {
+        for (shard, readable) in self.data.shards.iter_mut().zip(readable) {
             let Some(relocation) = &mut shard.relocation else { continue };
             let alive = |id: &u64| servers.get(id).is_some_and(|server| server.dead_since.is_none());
             if !relocation.copied && !relocation.to.iter().all(alive) {
@@ -293,6 +295,9 @@ impl Database {
                 continue;
             }
             if relocation.copied {
+                shard.relocation = None;
+            } else if !readable {
+                // There is nobody to copy from: it is begun again, as urgent as it has become.
                 shard.relocation = None;
             } else {
                 relocation.copied = true;

@@ -11,6 +11,8 @@ use super::status::Status;
 /// A call, as a fault injector sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallInfo {
+    /// Tells calls apart.
+    pub number: u64,
     /// Who calls; the name given to [`super::Kubernetes::client_of`].
     pub client: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.

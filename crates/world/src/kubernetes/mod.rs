@@ -115,7 +115,7 @@ pub enum Answer {
 
 /// A call that has not arrived yet; [`Kubernetes::arrive`] lets it.
 #[derive(Debug)]
-pub struct Delayed(Box<Call>);
+pub struct Delayed(Box<Call>, u64);
 
 impl Kubernetes {
     /// An empty cluster, whose time is what `now` says.
@@ -222,10 +222,10 @@ impl Kubernetes {
     }
 
     /// Carries out a call that was delayed.
-    pub(crate) fn arrive(&self, Delayed(call): Delayed) -> Answer {
+    pub(crate) fn arrive(&self, Delayed(call, number): Delayed) -> Answer {
         self.with_state(|state| {
             let interceptor = Arc::clone(&state.interceptor);
-            executed(state, &call, &info(&call), None, interceptor.as_ref())
+            executed(state, &call, &info(&call, number), None, interceptor.as_ref())
         })
     }
 
@@ -250,7 +250,8 @@ impl Kubernetes {
 
 /// Carries out a call as the interceptor lets it.
 fn intercepted(state: &mut State, call: Call) -> Answer {
-    let info = info(&call);
+    state.calls += 1;
+    let info = info(&call, state.calls);
     let name =
         if call.subresource.is_empty() { info.resource.clone() } else { format!("{}/{}", info.resource, call.subresource) };
     state.counts.add(info.verb, &name);
@@ -259,7 +260,7 @@ fn intercepted(state: &mut State, call: Call) -> Answer {
     let as_of = match verdict {
         Verdict::Refuse(status) => return refused(&status),
         Verdict::Lose => return Answer::Never,
-        Verdict::Late(after) => return Answer::Late(after, Delayed(Box::new(call))),
+        Verdict::Late(after) => return Answer::Late(after, Delayed(Box::new(call), info.number)),
         Verdict::Stale(revision) => Some(revision),
         Verdict::Pass | Verdict::Mislead(_) | Verdict::Silence | Verdict::Slow(_) => None,
     };
@@ -272,8 +273,9 @@ fn intercepted(state: &mut State, call: Call) -> Answer {
     }
 }
 
-fn info(call: &Call) -> CallInfo {
+fn info(call: &Call, number: u64) -> CallInfo {
     CallInfo {
+        number,
         client: call.client.to_string(),
         verb: call.verb.as_str(),
         resource: call.resource.qualified(),

@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) watchers: Watchers,
     pub(crate) counts: Counts,
+    /// How many calls there were.
+    pub(crate) calls: u64,
     pub(crate) ids: Ids,
     pub(crate) interceptor: Arc<dyn Interceptor>,
     pub(crate) now: Timestamp,
@@ -60,6 +62,7 @@ impl State {
             registry: Registry::new(),
             watchers: Watchers::default(),
             counts: Counts::default(),
+            calls: 0,
             ids: Ids::default(),
             interceptor: Arc::new(NoFaults),
             now,

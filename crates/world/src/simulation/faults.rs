@@ -39,8 +39,8 @@ struct State {
     news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
-    /// When an operator last sent a write, by its words, and whether it had seen everything.
-    sent: BTreeMap<(String, String), (Instant, bool)>,
+    /// When an operator sent a write, by the call's number, and whether it had seen everything then.
+    sent: BTreeMap<u64, (Instant, bool)>,
     /// Operators whose last report of the database was partial.
     saw_a_part: BTreeSet<String>,
     story: Vec<String>,
@@ -351,7 +351,7 @@ impl Interceptor for Faults {
             let (client, what, at) = (call.client.clone(), described(call), Instant::now());
             let mut state = self.lock();
             let saw_everything = !state.saw_a_part.contains(&client);
-            state.sent.insert((client.clone(), what.clone()), (at, saw_everything));
+            state.sent.insert(call.number, (at, saw_everything));
             state.news.effects.push(Effect::Sent { client, what, at });
         }
         verdict
@@ -371,7 +371,7 @@ impl Interceptor for Faults {
         }
         if done.code < 300 && !call.resource.starts_with("events") {
             let at = Instant::now();
-            let sent = self.lock().sent.get(&(call.client.clone(), described(call))).copied();
+            let sent = self.lock().sent.remove(&call.number);
             let (sent, saw_everything) = sent.unwrap_or((at, true));
             let arrival = Arrival {
                 client: call.client.clone(),

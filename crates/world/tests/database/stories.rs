@@ -35,6 +35,34 @@ fn for_a_minute_nobody_notices_that_a_copy_is_missing() {
 }
 
 #[test]
+fn data_that_nobody_serves_is_said_to_be_missing_until_somebody_does() {
+    let mut story = twelve();
+    let state = |story: &Story| {
+        let state = &story.status()["cluster"]["data"]["state"];
+        (state["name"].as_str().unwrap().to_owned(), state["min_replicas_remaining"].as_u64())
+    };
+    // Not those with the first shard, which the database itself lives from.
+    let ports = &story.ports();
+    let all = ports.iter().flat_map(|a| ports.iter().flat_map(move |b| ports.iter().map(move |c| [*a, *b, *c])));
+    let team = { all }.find(|team| {
+        let volumes = team.map(|port| format!("volume of 127.0.0.1:{port}"));
+        let lost = story.database.lost_without(&volumes.each_ref().map(String::as_str));
+        matches!(lost, Some(Lost::Shards(shards)) if !shards.contains(&0))
+    });
+    let team = team.unwrap();
+    story.stop(&team);
+    for _ in 0..2 {
+        story.pass(90.0);
+        assert_eq!(story.database.copies().unwrap(), Copies { wanted: 3, kept: 3, served: 0 });
+        assert_eq!(state(&story), ("missing_data".to_owned(), Some(0)));
+    }
+    story.start(&team[..1]);
+    story.pass(30.0);
+    assert_eq!(state(&story), ("healthy".to_owned(), Some(3)));
+    assert_eq!(story.database.copies().unwrap(), Copies { wanted: 3, kept: 3, served: 3 });
+}
+
+#[test]
 fn data_is_lost_when_the_last_volume_with_a_copy_is() {
     let mut story = twelve();
     for port in [4700, 4701, 4702] {

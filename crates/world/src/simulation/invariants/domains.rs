@@ -8,6 +8,7 @@ use quorate_foundationdb::{GroupCondition, ProcessClass, domain_key, labels, obj
 use super::super::faults::Arrival;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
+use crate::database::Database;
 
 const CLASSES: [ProcessClass; 3] = [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless];
 
@@ -86,7 +87,7 @@ fn goes_anyway(group: Group<'_>, spec: &FoundationDBCluster) -> bool {
 
 impl Invariants {
     /// What every status says of domains, against the one before it.
-    pub(super) fn domains_are_kept(&mut self, StatusWrite { arrival, before, after }: &StatusWrite<'_>) {
+    pub(super) fn domains_are_kept(&mut self, StatusWrite { arrival, before, after }: &StatusWrite<'_>, stage: Stage<'_>) {
         if before.spec.distribution.is_none() {
             let packed = groups_of(after).find(|group| group.domain().is_some());
             self.demand(9, packed.is_none(), || {
@@ -97,7 +98,7 @@ impl Invariants {
         self.nobody_changes_its_domain(arrival, before, after);
         for class in CLASSES {
             self.new_ones_are_placed(arrival, class, before, after);
-            self.few_move(arrival, class, before, after);
+            self.few_move(arrival, class, before, after, stage);
         }
     }
 
@@ -139,8 +140,15 @@ impl Invariants {
     }
 
     /// 3 and 5: whoever goes for the sake of domains had to, with nobody counted who goes anyway, and fewer are left to go by as many.
-    /// 64: no more are on their way at once than a domain has.
-    fn few_move(&mut self, arrival: &Arrival, class: ProcessClass, before: &FoundationDBCluster, after: &FoundationDBCluster) {
+    /// 64: no more are on their way at once than a domain has; but those who can't go before others are elsewhere wait for the moves.
+    fn few_move(
+        &mut self,
+        arrival: &Arrival,
+        class: ProcessClass,
+        before: &FoundationDBCluster,
+        after: &FoundationDBCluster,
+        stage: Stage<'_>,
+    ) {
         let (client, packing) = (&arrival.client, Packing::of(after, class));
         let stays = |id: &str| live(after, class).any(|group| group.id == id);
         let goes_anyway = |id: &str| of_class(after, class).any(|group| group.id == id && goes_anyway(group, before));
@@ -170,7 +178,8 @@ impl Invariants {
             let most = filled.into_iter().map(|(groups, domains)| groups.div_ceil(domains.max(1))).fold(1, usize::max) + surplus;
             let in_flight: Vec<&str> =
                 of_class(after, class).filter(|group| group.is_in_flight()).map(|group| group.id).collect();
-            self.demand(64, moving.len() <= surplus || in_flight.len() <= most, || {
+            let wait_for_moves = moving.len() <= most && are_crowded(before, class, stage);
+            self.demand(64, moving.len() <= surplus || in_flight.len() <= most || wait_for_moves, || {
                 format!("{client} moves {moving:?} of class {class}: {in_flight:?} are on their way at once, and {most} may be")
             });
         }
@@ -227,6 +236,15 @@ impl Invariants {
             });
         }
     }
+}
+
+/// Whether those of a class that stay are on fewer hosts than there are copies.
+fn are_crowded(cluster: &FoundationDBCluster, class: ProcessClass, stage: Stage<'_>) -> bool {
+    let Some((storage, log)) = stage.database.and_then(Database::replicas) else { return false };
+    let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+    let stay = ours.filter(|pod| live(cluster, class).any(|group| group_of(&pod.metadata).is_some_and(|id| id == group.id)));
+    let hosts: BTreeSet<&str> = stay.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect();
+    hosts.len() < if class == ProcessClass::Storage { storage } else { log }
 }
 
 /// A process group and its domain.

@@ -7,11 +7,14 @@ use quorate_foundationdb::{GroupCondition, ProcessClass};
 use tokio::time::Instant;
 
 use super::super::faults::Asked;
-use super::budgets::UNKNOWN_FOR;
 use super::stage::{StatusWrite, class_of, groups_of};
 use super::{Invariants, Stage};
 use crate::database::Server;
 use crate::view::is_ready;
+
+/// So long after its start a server may not be known: it says who it is after five seconds, and an answer may take twenty and show how
+/// things were in its middle.
+const NAMELESS_FOR: SignedDuration = SignedDuration::from_secs(20);
 
 impl Invariants {
     /// Everything that an exclusion must leave as it is.
@@ -31,7 +34,7 @@ impl Invariants {
             });
         }
         // Who has just started is in no report yet, and who is in none is excluded as dead.
-        let known = |server: &&Server| stage.time.duration_since(server.started) >= UNKNOWN_FOR;
+        let known = |server: &&Server| stage.time.duration_since(server.started) >= NAMELESS_FOR;
         let going: Vec<&Server> = going.into_iter().filter(known).collect();
         self.enough_serve_on(asked, &going, &meant, stage);
         self.enough_zones_are_left(asked, &going, &meant, stage);
@@ -44,14 +47,16 @@ impl Invariants {
     /// 22: as many of a class serve on as are asked for. 10: so whoever moves to another fault domain has a successor that serves.
     fn enough_serve_on(&mut self, asked: &Asked, going: &[&Server], meant: &dyn Fn(&Server) -> bool, stage: Stage<'_>) {
         for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
-            if !going.iter().any(|server| server.class == class.name()) {
+            let going: Vec<&str> =
+                going.iter().filter(|server| server.class == class.name()).map(|server| server.group.as_str()).collect();
+            if going.is_empty() {
                 continue;
             }
             let left = self.left(asked.at, stage, meant).filter(|server| server.class == class.name()).count();
             let wanted = self.memory.wanted(class, asked.at);
             for number in [10, 22] {
                 self.demand(number, left >= wanted, || {
-                    format!("{} excludes processes of class {class}: {left} of {wanted} are left", asked.client)
+                    format!("{} excludes {}, which serve: {left} of {wanted} are left", asked.client, going.join(", "))
                 });
             }
         }

@@ -117,7 +117,7 @@ impl Invariants {
                     self.memory.take_in_outdated(groups_of(&write.after), stage.now);
                     self.replacements_are_rationed(&write, stage);
                     self.exclusion_is_skipped_as_asked(&write);
-                    self.domains_are_kept(&write);
+                    self.domains_are_kept(&write, stage);
                 }
             }
             ("pods" | "persistentvolumeclaims", "create") => self.note_late_creation(arrival),

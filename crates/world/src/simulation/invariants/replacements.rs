@@ -129,13 +129,14 @@ impl Invariants {
     }
 }
 
-/// Whether a process group was marked because it failed: nobody asked for it, there are not too many, its pod is as it should be, and
-/// nobody of its class is to go to another fault domain.
+/// Whether a process group was marked because it failed: it was known before, nobody asked for it, there are not too many, its pod is as
+/// it should be, and nobody of its class is to go to another fault domain.
 fn is_automatic(group: Group<'_>, before: &FoundationDBCluster, after: &FoundationDBCluster) -> bool {
     let lists = [&before.spec.process_groups_to_remove, &before.spec.process_groups_to_remove_without_exclusion];
     let asked = lists.into_iter().flatten().flatten().any(|name| name == group.id || name == "*");
     let class = group.class().unwrap_or(ProcessClass::Storage);
     let live = groups_of(before).filter(|one| one.class() == Some(class) && !one.is_marked()).count();
     let outdated = group.has(GroupCondition::IncorrectPodSpec);
-    !asked && live <= wanted(before, class) && !outdated && !moves_are_due(before, after, class)
+    let known = groups_of(before).any(|one| one.id == group.id);
+    known && !asked && live <= wanted(before, class) && !outdated && !moves_are_due(before, after, class)
 }
