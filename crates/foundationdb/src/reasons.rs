@@ -1,8 +1,8 @@
 //! Every reason for which something about a FoundationDB cluster is not done. The codes never change.
 
-use quorate_quorum::Reason;
 use quorate_quorum::buckets::{REPLACEMENTS_IN_FLIGHT, REPLACEMENTS_STOPPED};
 use quorate_quorum::budget::ANOTHER_ZONE_IS_DISRUPTED;
+use quorate_quorum::{Hold, Reason};
 
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $constant:ident = $code:literal,)+) => {
@@ -104,4 +104,29 @@ reasons! {
     INCLUSION_HELD = "InclusionHeld",
     /// Servers wait for a restart.
     RESTART_HELD = "RestartHeld",
+}
+
+/// As long as one of these holds, the others are only what follows from it.
+const MOST_URGENT: [Reason; 4] = [INVALID_SPEC, COORDINATORS_LOST, DATABASE_UNAVAILABLE, DATABASE_UNREACHABLE];
+
+/// What is said before everything else: the first of the most urgent, or the first of all.
+pub fn most_urgent(holds: &[Hold]) -> Option<&Hold> {
+    let urgency = |hold: &&Hold| MOST_URGENT.iter().position(|reason| *reason == hold.reason).unwrap_or(MOST_URGENT.len());
+    holds.iter().min_by_key(urgency)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_others_follow_from_is_said_first() {
+        let held = |reasons: &[Reason]| {
+            let holds: Vec<Hold> = reasons.iter().map(|reason| Hold::new(*reason, "it", "is held", "time")).collect();
+            most_urgent(&holds).map(|hold| hold.reason)
+        };
+        assert_eq!(held(&[]), None);
+        assert_eq!(held(&[POD_PENDING, EXCLUSION_HELD]), Some(POD_PENDING));
+        assert_eq!(held(&[POD_PENDING, DATABASE_UNAVAILABLE, COORDINATORS_LOST]), Some(COORDINATORS_LOST));
+    }
 }

@@ -33,12 +33,14 @@ pub(super) fn group_metadata(
     group: &ProcessGroupId,
 ) -> ObjectMeta {
     let mut ours = desired.labels.matching.clone();
-    // By these we find it again, whatever labels it has besides.
-    ours.insert(labels::GROUP.to_owned(), group.to_string());
-    ours.insert(labels::CLUSTER.to_owned(), desired.name.clone());
     ours.extend(desired.labels.class.iter().map(|key| (key.clone(), class.name().to_owned())));
     ours.extend(desired.labels.group.iter().map(|key| (key.clone(), group.to_string())));
-    metadata(desired, name, template, ours)
+    let mut metadata = metadata(desired, name, template, ours);
+    // By these we find it again, whatever labels anybody asks for besides.
+    let labels = metadata.labels.get_or_insert_default();
+    labels.insert(labels::GROUP.to_owned(), group.to_string());
+    labels.insert(labels::CLUSTER.to_owned(), desired.name.clone());
+    metadata
 }
 
 fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours: BTreeMap<String, String>) -> ObjectMeta {

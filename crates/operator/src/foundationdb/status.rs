@@ -12,7 +12,7 @@ use quorate_api::foundationdb::{
 use quorate_foundationdb::decide::{ClusterDecision, ClusterStatus};
 use quorate_foundationdb::{Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, SetAside, reasons};
 use quorate_quorum::buckets::Shown;
-use quorate_quorum::{Epoch, Hold, Journal, JournalEntry, Reason};
+use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
 
 use super::configuration;
 
@@ -255,10 +255,6 @@ fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
-/// What is said before everything else: as long as one of these holds, the others are only what follows from it.
-const MOST_URGENT: [Reason; 4] =
-    [reasons::INVALID_SPEC, reasons::COORDINATORS_LOST, reasons::DATABASE_UNAVAILABLE, reasons::DATABASE_UNREACHABLE];
-
 fn conditions(
     before: Option<&FoundationDBClusterStatus>,
     decision: &ClusterDecision,
@@ -267,8 +263,7 @@ fn conditions(
 ) -> Vec<Condition> {
     let known = |yes: Option<bool>| yes.map_or("Unknown", |yes| if yes { "True" } else { "False" });
     let yes_no = |yes: bool| known(Some(yes));
-    let urgent = |hold: &&Hold| MOST_URGENT.contains(&hold.reason);
-    let first = decision.holds.iter().find(urgent).or_else(|| decision.holds.first());
+    let first = reasons::most_urgent(&decision.holds);
     let held = match decision.holds.len() {
         0 => "nothing is held".to_owned(),
         1 => first.map(|hold| hold.sentence.clone()).unwrap_or_default(),

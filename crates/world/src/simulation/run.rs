@@ -306,7 +306,8 @@ mod tests {
     /// that came back because of a stranger's pod, room for a replacement that was taken by who waited for it, the place of a
     /// coordinator that was given away while it got its pod back, copies that were forgotten with a recovery, one that had just been made a
     /// coordinator by hand, no room for whom everybody waited for, two coordinators of one domain that went one soon after the other, pods that came back by
-    /// another clock than ours, and a volume that was found lost in the moment in which a zone went.
+    /// another clock than ours, a volume that was found lost in the moment in which a zone went, copies that a model had forgotten to miss,
+    /// and moves that waited for those who waited for them.
     const FOUND: &[(&str, u64)] = &[
         ("api", 55),
         ("everything", 80),
@@ -324,6 +325,8 @@ mod tests {
         ("hosts", 40_044),
         ("coordinators", 50_015),
         ("everything", 200_945),
+        ("everything", 16_084),
+        ("domains", 300_059),
     ];
 
     #[test]

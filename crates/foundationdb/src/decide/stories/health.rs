@@ -29,6 +29,14 @@ fn one_that_answers_and_cant_be_used_is_said_with_what_it_complains_of() {
 }
 
 #[test]
+fn who_is_not_ready_is_not_counted_as_being_as_it_should() {
+    let mut cluster = Cluster::usual();
+    assert_eq!(cluster.decided().status.reconciled_groups, 11);
+    cluster.pod("storage-8").ready = false;
+    assert_eq!(cluster.decided().status.reconciled_groups, 10);
+}
+
+#[test]
 fn one_that_is_not_healthy_is_looked_at_again_soon() {
     let mut cluster = Cluster::usual();
     let next = |cluster: &Cluster| cluster.decided().wake.0.unwrap().duration_since(cluster.now).as_secs();

@@ -15,6 +15,25 @@ fn a_deleted_pod_is_made_again_with_its_volume() {
 }
 
 #[test]
+fn an_object_is_found_by_its_labels_whatever_others_are_asked_for() {
+    let mut cluster = Cluster::usual();
+    let identity = ["foundationdb.org/fdb-cluster-name", "foundationdb.org/fdb-process-group-id"];
+    cluster.desired.labels = crate::Labels {
+        matching: [("app".to_owned(), "mine".to_owned())].into(),
+        resource: identity.map(|key| (key.to_owned(), "somebody else".to_owned())).into(),
+        group: vec!["group".to_owned()],
+        class: vec!["class".to_owned()],
+    };
+    let (id, group) = cluster.kube.recorded.groups.iter().find(|(id, _)| id.0 == "storage-8").unwrap();
+    let pod = crate::objects::pod(&cluster.desired, id, group, None);
+    let claim = crate::objects::claim(&cluster.desired, Storage, id);
+    for labels in [pod.metadata.labels.unwrap(), claim.metadata.labels.unwrap()] {
+        assert_eq!(identity.map(|key| labels[key].as_str()), ["sample", "storage-8"]);
+        assert_eq!(["app", "group", "class"].map(|key| labels[key].as_str()), ["mine", "storage-8", "storage"]);
+    }
+}
+
+#[test]
 fn a_pod_that_ended_is_cleared_away_by_its_uid_and_written_down_first() {
     let mut cluster = Cluster::usual();
     cluster.pod("storage-8").phase = PodPhase::Failed;

@@ -120,9 +120,9 @@ fn what_is_no_version_is_a_problem_and_the_rest_is_read_all_the_same() {
     }
 }
 
-#[test]
-fn every_problem_is_named_where_it_is() {
-    let cases = [
+/// Specs that can't be carried out, and the field that is to blame.
+fn invalid() -> Vec<(Value, &'static str)> {
+    vec![
         (json!({"imageType": "split"}), "spec.imageType"),
         (json!({"databaseConfiguration": {"usable_regions": 2}}), "spec.databaseConfiguration.regions"),
         (json!({"databaseConfiguration": {"storage_engine": "custom"}}), "spec.databaseConfiguration.storage_engine"),
@@ -153,10 +153,41 @@ fn every_problem_is_named_where_it_is() {
             "spec.automationOptions.replacements.maxFaultDomainsWithTaintedProcessGroups",
         ),
         (json!({"lockOptions": {"disableLocks": false, "denyList": [{"allow": true}]}}), "spec.lockOptions.denyList[0].id"),
-    ];
-    for (spec, field) in cases {
+        (json!({"processCounts": {"log": 10_000}}), "spec.processCounts.log"),
+        (json!({"distribution": {"enabled": true, "desiredFaultDomains": 1}}), "spec.distribution.desiredFaultDomains"),
+    ]
+}
+
+#[test]
+fn every_problem_is_named_where_it_is() {
+    for (spec, field) in invalid() {
         assert_eq!(wrong(spec.clone()), [field], "{spec}");
     }
+}
+
+#[test]
+fn the_docs_say_what_is_held_and_how() {
+    let mut page = String::from(
+        "# What the operator can't carry out\n\n\
+         What the CRDs refuse ([validation.md](validation.md)) never reaches the operator, unless the object is older than they are. What\n\
+         they can't know is held: the condition `Held` and `quorate explain` name the field, nothing is changed and nothing is lost, and\n\
+         nothing that is lost meanwhile is made again, until it is put right.\n\n\
+         | spec | field | what is wrong | what would be right |\n|---|---|---|---|\n",
+    );
+    let escaped = |text: &str| text.replace('|', "\\|");
+    for (spec, _) in invalid() {
+        for problem in wish(spec.clone()).problems {
+            let (said, right) = (escaped(&problem.problem), escaped(&problem.right));
+            page.push_str(&format!("| `{}` | `{}` | {said} | {right} |\n", escaped(&spec.to_string()), problem.field));
+        }
+    }
+    page.push_str("\nGenerated from `crates/operator/src/foundationdb/wish/tests.rs`; run the tests with `QUORATE_UPDATE=1` to write it anew.\n");
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/invalid-specs.md");
+    if std::env::var_os("QUORATE_UPDATE").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(found == page, "docs/invalid-specs.md is not what is said now; run the tests with QUORATE_UPDATE=1 and commit it");
 }
 
 #[test]
