@@ -27,6 +27,8 @@ pub(super) struct Memory {
     pub(super) whole: Option<Instant>,
     /// When the pod of a process group was last known to be asked to be another.
     pub(super) outdated: BTreeMap<String, Instant>,
+    /// Since when a process group is to go.
+    marked: BTreeMap<String, Instant>,
     /// Process groups that a user ever asked to be removed at once.
     pub(super) asked_away: BTreeSet<String>,
     /// How long servers must run before they are restarted.
@@ -67,7 +69,7 @@ impl Memory {
         if self.processes.last() != Some(&processes) {
             self.processes.push(processes);
         }
-        self.take_in_outdated(stage.groups(), stage.now);
+        self.take_in_groups(stage.groups(), stage.now);
         for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
             let wanted = stage.wanted(class);
             let known = self.wanted.entry(class).or_default();
@@ -77,10 +79,21 @@ impl Memory {
         }
     }
 
-    /// Who is asked to be another, by a status that may be written over in the same moment.
-    pub(super) fn take_in_outdated<'a>(&mut self, groups: impl Iterator<Item = Group<'a>>, now: Instant) {
-        let outdated = groups.filter(|group| group.has(GroupCondition::IncorrectPodSpec));
-        self.outdated.extend(outdated.map(|group| (group.id.to_owned(), now)));
+    /// Who is asked to be another and who is to go, by a status that may be written over in the same moment.
+    pub(super) fn take_in_groups<'a>(&mut self, groups: impl Iterator<Item = Group<'a>>, now: Instant) {
+        for group in groups {
+            if group.has(GroupCondition::IncorrectPodSpec) {
+                self.outdated.insert(group.id.to_owned(), now);
+            }
+            if group.is_marked() {
+                self.marked.entry(group.id.to_owned()).or_insert(now);
+            }
+        }
+    }
+
+    /// Whether a process group was to go at that time.
+    pub(super) fn was_marked(&self, id: &str, at: Instant) -> bool {
+        self.marked.get(id).is_some_and(|since| *since <= at)
     }
 
     /// Whether anybody ever asked for other pods or servers than at first.

@@ -114,7 +114,7 @@ impl Invariants {
             (cluster, _) if cluster.starts_with("foundationdbclusters") => {
                 self.status_is_fenced(arrival);
                 if let Some(write) = StatusWrite::of(arrival) {
-                    self.memory.take_in_outdated(groups_of(&write.after), stage.now);
+                    self.memory.take_in_groups(groups_of(&write.after), stage.now);
                     self.replacements_are_rationed(&write, stage);
                     self.exclusion_is_skipped_as_asked(&write);
                     self.domains_are_kept(&write, stage);

@@ -39,7 +39,8 @@ impl Invariants {
         let group = stage.group(id);
         self.demand(56, group.is_some(), || format!("{client} deleted pod {name}, and nobody has recorded {id}"));
         let Some(group) = group else { return };
-        if group.is_marked() {
+        // Who is marked while a delete is on its way was to get another pod, and keeps its volume.
+        if group.is_marked() && self.memory.was_marked(id, arrival.sent) {
             let server = self.memory.servers.get(id).map(|(server, _)| server.volume.clone());
             self.goes_empty(arrival, &server.unwrap_or_default(), group, stage);
             self.goes_while_the_database_answers(arrival, group, stage);
