@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::ProcessClass;
+use crate::tolerance::holds_copies;
 
 /// The name of a process group, `[prefix-]class-number`. A number is never used twice.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -104,6 +105,12 @@ impl ProcessGroup {
     /// Whether it is to go and its data is still on its way.
     pub fn is_in_flight(&self) -> bool {
         self.removal.is_some() && !self.may_go()
+    }
+
+    /// Whether it is to go and may still hold copies that nobody has confirmed to be elsewhere.
+    pub fn goes_with_copies(&self) -> bool {
+        let held = holds_copies(self.class) && !self.addresses.is_empty();
+        self.removal.is_some() && self.exclusion.is_none() && held
     }
 
     /// Whether nothing keeps its objects any more: the database confirmed that it is empty, or a user asked for it to go as it is.

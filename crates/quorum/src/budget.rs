@@ -92,6 +92,11 @@ impl Budget {
         self.disrupted.is_empty()
     }
 
+    /// Counts a zone that is disrupted now because somebody asked for it, whatever else is.
+    pub fn is_disrupted_by_request(&mut self, zone: &str) {
+        self.disrupted.insert(zone.to_owned());
+    }
+
     /// Asks for a recovery of the database: one per decision, with enough time since the last, and never on top of unfinished ones.
     pub fn recover(&mut self, what: &str, calm: &Calm, spacing: SignedDuration) -> Result<Permit, NoRecovery> {
         if let Some(other) = &self.recovery {

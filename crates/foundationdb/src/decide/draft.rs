@@ -130,12 +130,12 @@ impl<'a> Draft<'a> {
             let pod = self.roster.pod(id, class);
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
-        // Who is to go and is not empty yet serves as before; without its pod for a moment, its copies are.
+        // Who is to go and is not empty serves as before; without its pod for a moment, its copies are missing, and with its volume for long.
         let goes_with_copies = |id: &ProcessGroupId, group: &ProcessGroup| {
             let lately = |condition, patience| group.conditions.get(&condition).is_some_and(|since| lasts(*since, patience));
             let is_gone = lately(GroupCondition::MissingPod, automation.ignore_pending_after)
                 || lately(GroupCondition::ResourcesTerminating, automation.ignore_terminating_after);
-            group.is_in_flight() && tolerance::holds_copies(group.class) && (is_gone || starts(id, group.class))
+            group.goes_with_copies() && (is_gone || starts(id, group.class))
         };
         // A pod that is asked to be another has the servers it was made with, if not those it is asked to have.
         let only_outdated = |id: &ProcessGroupId, group: &ProcessGroup, condition: GroupCondition| {

@@ -8,7 +8,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
 use crate::report::{UNKNOWN_LOG, host};
-use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
+use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -294,6 +294,9 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
         let entry = JournalEntry { what: "removed".to_owned(), uid: pod.uid.clone(), zone: String::new(), since: draft.seen.now };
         draft.status.journal.begin(&name, entry);
     }
+    if draft.status.groups[id].goes_with_copies() {
+        draft.budget.is_disrupted_by_request(&draft.zone_of(id));
+    }
     if let Some(claim) = claim {
         taken.push((TakesAway::Claim(claim_name), &claim.uid, &claim.resource_version));
     }
@@ -309,10 +312,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
 
 /// Why a group that went as it was must not be forgotten yet: whatever it held counts as lost until it was made again elsewhere.
 fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
-    if !group.exclusion_skipped || !holds_copies(group.class) || group.addresses.is_empty() {
-        return None;
-    }
-    vanished_too_shortly(draft, id, group)
+    if group.exclusion_skipped && group.goes_with_copies() { vanished_too_shortly(draft, id, group) } else { None }
 }
 
 /// Places of groups that are gone may be used again, once nobody is seen there; then nothing remembers the group.

@@ -15,6 +15,9 @@ use crate::scenery::{self, NAMESPACE, TAINT};
 /// What a disk that fails is called.
 pub(super) const DISK_WORN: &str = "disk worn";
 
+/// For so long somebody waits for an answer.
+const BY_HAND: Duration = Duration::from_secs(30);
+
 /// Whether somebody tries again what failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Insistence {
@@ -117,6 +120,7 @@ impl World {
     /// Somebody with a command line of their own.
     pub(super) fn by_hand(&self, manage: Management, insistence: Insistence) {
         let databases = self.databases.clone();
+        let included = if let Management::Include(places) = &manage { places.clone() } else { Vec::new() };
         let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
         tokio::spawn(async move {
             loop {
@@ -124,11 +128,16 @@ impl World {
                     databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
                 let Some(connection) = connection else { return };
                 let target = Target { cluster: scenery::known_as(), connection, version: "7.3.69".to_owned(), tls: None };
-                let answer = databases.call(&target, call.clone(), Duration::from_secs(30)).await;
-                if answer.is_ok() || insistence == Insistence::Once {
+                let answer = databases.call(&target, call.clone(), BY_HAND).await;
+                if insistence == Insistence::Once || (answer.is_ok() && included.is_empty()) {
                     return;
                 }
-                tokio::time::sleep(Duration::from_secs(10)).await;
+                // The exclusion itself may still be on its way when it is lifted.
+                tokio::time::sleep(if answer.is_ok() { BY_HAND } else { Duration::from_secs(10) }).await;
+                let excluded = databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::excluded));
+                if answer.is_ok() && !excluded.iter().flatten().any(|place| included.contains(place)) {
+                    return;
+                }
             }
         });
     }

@@ -179,6 +179,22 @@ fn who_went_without_exclusion_is_remembered_until_its_copies_were_made_again() {
 }
 
 #[test]
+fn nothing_else_goes_down_while_the_report_still_lists_who_went_without_exclusion() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = crate::PodUpdate::Delete;
+    cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    let before = cluster.database.report(cluster.now);
+    cluster.spoil(move |report| report.clone_from(&before));
+    let mut done = Vec::new();
+    for _ in 0..4 {
+        done.extend(told(&cluster.round(1)));
+    }
+    let deleted: Vec<&String> = done.iter().filter(|step| step.starts_with("delete pod")).collect();
+    assert_eq!(deleted, ["delete pod sample-storage-8"], "{done:?}");
+}
+
+#[test]
 fn who_went_without_exclusion_and_held_nothing_is_forgotten_at_once() {
     let mut cluster = Cluster::usual();
     // One that never found a node, and one that holds no copies.
