@@ -1,5 +1,7 @@
 //! Process groups go when nothing is left on them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes, group_id, told};
@@ -184,14 +186,18 @@ fn nothing_else_goes_down_while_the_report_still_lists_who_went_without_exclusio
     cluster.desired.image = "fdb:another".to_owned();
     cluster.desired.automation.pod_update = crate::PodUpdate::Delete;
     cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    let zones: BTreeMap<String, String> =
+        cluster.database.servers.iter().map(|(id, server)| (format!("sample-{id}"), server.zone.clone())).collect();
     let before = cluster.database.report(cluster.now);
     cluster.spoil(move |report| report.clone_from(&before));
     let mut done = Vec::new();
     for _ in 0..4 {
         done.extend(told(&cluster.round(1)));
     }
-    let deleted: Vec<&String> = done.iter().filter(|step| step.starts_with("delete pod")).collect();
-    assert_eq!(deleted, ["delete pod sample-storage-8"], "{done:?}");
+    let deleted: Vec<&str> = done.iter().filter_map(|step| step.strip_prefix("delete pod ")).collect();
+    assert!(deleted.contains(&"sample-storage-8"), "{done:?}");
+    let disrupted: BTreeSet<&String> = deleted.iter().map(|pod| &zones[*pod]).collect();
+    assert_eq!(disrupted.len(), 1, "but in its own zone: {done:?}");
 }
 
 #[test]
