@@ -131,7 +131,7 @@ impl<'a> Draft<'a> {
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
         // Who is to go and is not empty serves as before; without its pod for a moment, its copies are missing, and with its volume for long.
-        let goes_with_copies = |id: &ProcessGroupId, group: &ProcessGroup| {
+        let is_missed = |id: &ProcessGroupId, group: &ProcessGroup| {
             let lately = |condition, patience| group.conditions.get(&condition).is_some_and(|since| lasts(*since, patience));
             let is_gone = lately(GroupCondition::MissingPod, automation.ignore_pending_after)
                 || lately(GroupCondition::ResourcesTerminating, automation.ignore_terminating_after);
@@ -153,7 +153,7 @@ impl<'a> Draft<'a> {
                     .any(|(condition, since)| counts(group, *condition, *since) && !only_outdated(id, group, *condition));
                 // Who never ran is missed by nobody.
                 let live = group.removal.is_none() && (fails || starts(id, group.class));
-                !group.addresses.is_empty() && (live || goes_with_copies(id, group))
+                !group.addresses.is_empty() && (live || is_missed(id, group))
             })
             .map(|(id, _)| self.zone_of(id))
             .collect();
