@@ -22,7 +22,7 @@ pub(crate) fn print(which: &Which) -> Result<ExitCode> {
             print!("{}", explained(cluster));
         }
     }
-    let all_well = clusters.iter().all(|cluster| holds(cluster).is_empty() && cluster.status.is_some());
+    let all_well = clusters.iter().all(|cluster| holds(cluster).is_empty() && unseen(cluster).is_none());
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -35,11 +35,18 @@ pub(crate) fn holds(cluster: &FoundationDBCluster) -> &[HoldStatus] {
     quorate.and_then(|quorate| quorate.holds.as_deref()).unwrap_or_default()
 }
 
+/// What no operator has looked at yet, if anything: the object, or the last change of its spec.
+pub(crate) fn unseen(cluster: &FoundationDBCluster) -> Option<String> {
+    let Some(status) = &cluster.status else { return Some("no operator has looked at it yet".to_owned()) };
+    let (asked, seen) = (cluster.metadata.generation?, status.observed_generation.unwrap_or(0));
+    (seen < asked).then(|| format!("no operator has looked at generation {asked} yet; what follows is of generation {seen}"))
+}
+
 fn explained(cluster: &FoundationDBCluster) -> String {
     let mut text = format!("{}\n", full_name(cluster));
     // Writing into a String can't fail.
-    if cluster.status.is_none() {
-        writeln!(text, "  no operator has looked at it yet").ok();
+    if let Some(unseen) = unseen(cluster) {
+        writeln!(text, "  {unseen}").ok();
     } else if holds(cluster).is_empty() {
         writeln!(text, "  nothing is held").ok();
     }
@@ -86,5 +93,9 @@ mod tests {
     fn a_cluster_nobody_looked_at_is_not_called_well() {
         assert_eq!(explained(&cluster(&serde_json::Value::Null)), "ns/sample\n  no operator has looked at it yet\n");
         assert_eq!(explained(&cluster(&serde_json::json!({}))), "ns/sample\n  nothing is held\n");
+        let mut changed = cluster(&serde_json::json!({"observedGeneration": 3}));
+        changed.metadata.generation = Some(4);
+        let said = "no operator has looked at generation 4 yet; what follows is of generation 3";
+        assert_eq!(explained(&changed), format!("ns/sample\n  {said}\n"));
     }
 }

@@ -97,17 +97,22 @@ impl WhatIf {
             None => Which::all().ask_kubernetes()?,
         };
         let plans: Vec<_> = changed.into_iter().map(|cluster| self.foretold(cluster, &current, &assumed)).collect();
+        for (name, _) in plans.iter().filter(|(name, _)| !current.iter().any(|cluster| self.name_of(cluster) == *name)) {
+            eprintln!("there is no FoundationDBCluster {name} now; what follows is the birth of a new one");
+        }
         Ok(print(&plans, &assumed, self.json))
     }
 
+    fn name_of(&self, cluster: &FoundationDBCluster) -> String {
+        format!("{}/{}", cluster.namespace().as_ref().unwrap_or(&self.namespace), cluster.name_any())
+    }
+
     fn foretold(&self, changed: FoundationDBCluster, current: &[FoundationDBCluster], assumed: &Assumed) -> (String, Forecast) {
-        let namespace = |cluster: &FoundationDBCluster| cluster.namespace().unwrap_or_else(|| self.namespace.clone());
-        let same =
-            |other: &&FoundationDBCluster| other.name_any() == changed.name_any() && namespace(other) == namespace(&changed);
+        let same = |other: &&FoundationDBCluster| self.name_of(other) == self.name_of(&changed);
         // Without one that is there, it would be a new one.
         let now = current.iter().find(same).cloned().unwrap_or_else(|| FoundationDBCluster { status: None, ..changed.clone() });
         let mut now = now;
-        now.metadata.namespace = Some(namespace(&now));
+        now.metadata.namespace.get_or_insert_with(|| self.namespace.clone());
         let mut then = FoundationDBCluster { spec: changed.spec, ..now.clone() };
         then.metadata.generation = Some(now.metadata.generation.unwrap_or(0) + 1);
         let recorded = recorded_status(now.status.as_ref());
@@ -143,7 +148,7 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
         "waves": plan.waves,
         "recoveries": plan.recoveries,
         "seconds": plan.lasts.as_secs(),
-        "held": plan.held.iter().map(|hold| json!({"reason": hold.reason.to_string(), "about": hold.about, "sentence": hold.sentence, "releasedBy": hold.released_by})).collect::<Vec<_>>(),
+        "held": plan.held.iter().map(|hold| json!({"reason": hold.reason.to_string(), "about": hold.about, "sentence": hold.sentence, "measured": hold.measured, "threshold": hold.threshold, "releasedBy": hold.released_by})).collect::<Vec<_>>(),
     })
 }
 
@@ -178,11 +183,15 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
         writeln!(text, "  pods made again: {} in {} waves ({waves})", plan.waves.iter().sum::<usize>(), plan.waves.len()).ok();
     }
     writeln!(text, "  recoveries: {}", plan.recoveries).ok();
-    writeln!(text, "  time: about {}", length(plan.lasts)).ok();
+    let until = if plan.held.is_empty() { "" } else { ", and then it waits" };
+    writeln!(text, "  time: about {}{until}", length(plan.lasts)).ok();
     if !plan.held.is_empty() {
         text.push_str("  it comes to no end by itself:\n");
         for hold in &plan.held {
             writeln!(text, "    {} ({}): {}", hold.reason, hold.about, hold.sentence).ok();
+            if let (Some(measured), Some(threshold)) = (&hold.measured, &hold.threshold) {
+                writeln!(text, "      measured: {measured}, needed: {threshold}").ok();
+            }
             writeln!(text, "      released by: {}", hold.released_by).ok();
         }
     }

@@ -7,7 +7,7 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use serde::Serialize;
 
 use crate::clusters::Which;
-use crate::explain::{full_name, holds};
+use crate::explain::{full_name, holds, unseen};
 
 #[derive(Debug, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +27,8 @@ pub(crate) fn print(which: &Which) -> Result<ExitCode> {
     } else {
         print!("{}", table(&lines));
     }
-    let all_well = lines.iter().all(|line| line.available == Some(true) && line.held.is_empty());
+    let seen = clusters.iter().all(|cluster| unseen(cluster).is_none());
+    let all_well = seen && lines.iter().all(|line| line.available == Some(true) && line.held.is_empty());
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -39,6 +40,9 @@ fn line(cluster: &FoundationDBCluster) -> Line {
     let mut held: Vec<_> = holds(cluster).iter().map(|hold| hold.reason.clone()).collect();
     held.sort();
     held.dedup();
+    if unseen(cluster).is_some() {
+        held.insert(0, "(not looked at yet)".to_owned());
+    }
     Line {
         cluster: full_name(cluster),
         available: status.health.as_ref().and_then(|health| health.available),

@@ -140,7 +140,7 @@ impl<'a> Standing<'a> {
             // Whoever is nobody of ours may be a peer's; only our own are judged.
             let Some((id, server)) = process else { continue };
             if draft.status.groups.get(id).is_some_and(|group| is_undesired(draft, group, *server)) {
-                return Some(Wrong::Undesired(format!("{id} should be none any more")));
+                return Some(Wrong::Undesired(format!("{id} should no longer be a coordinator")));
             }
             if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
                 return Some(Wrong::Undesired(format!("{id} shares its zone with another")));
@@ -186,7 +186,7 @@ fn is_at(one: &CoordinatorReport, server: Server<'_>) -> bool {
     named == host(server.address) || server.process.dns_name.as_deref() == Some(named)
 }
 
-/// Whether a coordinator that answers should be none any more. Whether its pod is ready says nothing about that: where kubelets are cut
+/// Whether a coordinator that answers should no longer be one. Whether its pod is ready says nothing about that: where kubelets are cut
 /// off from the API, every pod of theirs stops being ready, and serves as before.
 fn is_undesired(draft: &Draft<'_>, group: &ProcessGroup, server: Server<'_>) -> bool {
     let process = server.process;

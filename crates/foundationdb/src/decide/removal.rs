@@ -212,14 +212,25 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
         AtOnce::ProcessGroup => fresh.into_iter().take(1).collect(),
         AtOnce::Zone | AtOnce::Nothing => fullest_zone(draft, fresh),
     };
-    let names: Vec<&str> = chosen.iter().map(|id| id.0.as_str()).collect();
-    draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}", names.join(", ")));
+    announce(draft, &chosen);
     let now = draft.seen.now;
     for id in &chosen {
         if let Some(group) = draft.status.groups.get_mut(id) {
             group.note(GroupCondition::ResourcesTerminating, true, now);
         }
         delete(draft, id);
+    }
+}
+
+fn announce(draft: &mut Draft<'_>, chosen: &[ProcessGroupId]) {
+    let names = |ids: &[&ProcessGroupId]| ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ");
+    let (full, empty): (Vec<_>, Vec<_>) = chosen.iter().partition(|id| draft.status.groups[*id].goes_with_copies());
+    if !empty.is_empty() {
+        draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}", names(&empty)));
+    }
+    if !full.is_empty() {
+        let note = format!("removing {} without exclusion, as asked for: the copies there are lost", names(&full));
+        draft.notice(Severity::Warning, "RemovingProcesses", note);
     }
 }
 
@@ -303,10 +314,12 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     if let Some(service) = service {
         taken.push((TakesAway::Service(name.clone()), &service.uid, &service.resource_version));
     }
+    let skipped = draft.status.groups[id].exclusion_skipped;
+    let why = if skipped { format!("{id} goes without exclusion") } else { format!("nothing is left on {id}") };
     for (action, uid, resource_version) in taken {
         let permit = draft.budget.clear_away(&name);
         let guard = Guard::epoch(epoch).and_object(uid, resource_version);
-        draft.steps.push(Step::takes_away(action, permit, guard, format!("nothing is left on {id}")));
+        draft.steps.push(Step::takes_away(action, permit, guard, why.clone()));
     }
 }
 
