@@ -118,8 +118,13 @@ impl Budget {
     }
 
     /// Asks to disrupt something that serves. Within the zones that may be disrupted nothing more is lost; where more zones are disrupted
-    /// than may be, by themselves or because something only starts there, nothing more goes in any of them.
+    /// than may be, by themselves or because something only starts there, nothing more goes in any of them. And nothing goes beside a recovery,
+    /// after which the database may count on others than it does now.
     pub fn disrupt(&mut self, what: &str, zone: &str) -> Result<Permit, Box<Hold>> {
+        if let Some(recovery) = &self.recovery {
+            let sentence = format!("{what} in zone {zone} is left alone, because in the same moment {recovery}");
+            return Err(Box::new(Hold::new(ANOTHER_ZONE_IS_DISRUPTED, what, sentence, "the next report of the database")));
+        }
         let others = self.disrupted.iter().filter(|other| *other != zone).count();
         if others >= self.at_most {
             let zones: Vec<_> = self.disrupted.iter().map(String::as_str).collect();
@@ -145,6 +150,14 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_disrupted_beside_a_recovery() {
+        let mut budget = Budget::of_zones(1, []);
+        let calm = Calm { since: Some(SignedDuration::from_hours(1)), generations: Some(1), most_generations: 2 };
+        assert!(budget.recover("coordinators change", &calm, SignedDuration::from_secs(60)).is_ok());
+        assert!(budget.disrupt("storage-1", "a").unwrap_err().sentence.contains("coordinators change"));
+    }
 
     #[test]
     fn one_zone_may_be_disrupted_and_then_no_other() {

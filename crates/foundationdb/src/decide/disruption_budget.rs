@@ -2,12 +2,16 @@
 
 use quorate_quorum::{Gate, Guard, Step};
 
-use super::{Adds, Draft};
-use crate::objects;
+use super::{Adds, Draft, is_ours};
+use crate::{PodFacts, objects};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let seen = draft.seen;
-    let pods = i32::try_from(draft.status.groups.values().filter(|group| !group.may_go()).count()).unwrap_or(i32::MAX);
+    // Kubernetes counts whoever is well, if it is to stay or not: an empty one that is still there must not pay for one that serves.
+    let is_well = |pod: &PodFacts| is_ours(&seen.desired, pod) && pod.ready && pod.deleted_since.is_none();
+    let there = seen.kube.pods.values().filter(|pod| is_well(pod)).count();
+    let to_stay = draft.status.groups.values().filter(|group| !group.may_go()).count();
+    let pods = i32::try_from(there.max(to_stay)).unwrap_or(i32::MAX);
     let wanted = pods.saturating_sub(may_be_evicted(draft));
     let guard = Guard::epoch(seen.epoch);
     match &seen.kube.disruption_budget {

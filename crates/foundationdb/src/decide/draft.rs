@@ -134,6 +134,7 @@ impl<'a> Draft<'a> {
         let is_missed = |id: &ProcessGroupId, group: &ProcessGroup| {
             let lately = |condition, patience| group.conditions.get(&condition).is_some_and(|since| lasts(*since, patience));
             let is_gone = lately(GroupCondition::MissingPod, automation.ignore_pending_after)
+                || lately(GroupCondition::PodFailing, automation.ignore_pending_after)
                 || lately(GroupCondition::ResourcesTerminating, automation.ignore_terminating_after);
             group.goes_with_copies() && (is_gone || starts(id, group.class))
         };

@@ -12,7 +12,7 @@ use super::members::Server;
 use super::{Draft, TakesAway, lock};
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, objects, reasons};
 
 /// A pod that has found no node for so long will not find one in a moment.
 const A_WHILE: SignedDuration = SignedDuration::from_secs(60);
@@ -211,6 +211,10 @@ fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -
     Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by))
 }
 
+fn is_being_made_again(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    draft.status.journal.0.contains_key(&objects::pod_name(&draft.seen.desired, class, id))
+}
+
 /// How much may still be excluded.
 #[derive(Clone)]
 struct Room {
@@ -284,6 +288,10 @@ impl Room {
             if recorded.map_or_else(|| group.has_prefix(desired.prefix.as_deref(), class), ProcessGroup::may_go) {
                 continue;
             }
+            // Who is being made again is listed for some seconds more as well.
+            if is_being_made_again(draft, group, class) {
+                continue;
+            }
             if counted.insert((group, port(bare(address)))) {
                 room.count(class, process);
             }
@@ -307,6 +315,9 @@ impl Room {
         let servers = draft.members.of(id, group);
         if let Some(hold) = comes_first(draft, id, &servers) {
             return Err(Box::new(hold));
+        }
+        if is_being_made_again(draft, id, group.class) {
+            return Ok(());
         }
         let before = self.clone();
         self.subtract(group.class, &servers);

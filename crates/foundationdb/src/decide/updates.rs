@@ -41,6 +41,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.roster.pod(id, group.class);
+    // What never ran serves nobody, whether there is a database to ask or not.
+    if pod.is_some_and(|pod| !pod.ready && (pod.node.is_none() || !draft.status.configured)) {
+        return false;
+    }
     !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
 }
 

@@ -115,6 +115,13 @@ impl Cluster {
         panic!("it never happened; in the end: {:#?}", self.decided().holds);
     }
 
+    /// Somebody wrote down that a pod is about to be made again; nothing else shows it yet.
+    pub fn goes(&mut self, id: &str) {
+        let (uid, zone) = (self.pod(id).uid.clone(), self.pod(id).node.clone().unwrap_or_default());
+        let entry = quorate_quorum::JournalEntry { what: "made again".to_owned(), uid, zone, since: self.now };
+        self.journal.begin(format!("sample-{id}"), entry);
+    }
+
     /// Rounds of five seconds, and everything that was done in them.
     pub fn rounds(&mut self, rounds: usize) -> Vec<String> {
         (0..rounds).flat_map(|_| told(&self.round(5))).collect()

@@ -19,6 +19,17 @@ fn a_dead_coordinator_gets_time_to_come_back_before_another_takes_its_place() {
 }
 
 #[test]
+fn whose_pod_is_being_made_again_does_not_become_one() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("log-1");
+    cluster.rounds(20);
+    // It is deleted in this moment, and neither the report nor the watch shows that yet.
+    cluster.goes("log-4");
+    let done = cluster.rounds(10);
+    assert!(!changes(&done).is_empty() && !changes(&done)[0].contains("log-4"), "{done:?}");
+}
+
+#[test]
 fn a_coordinator_that_comes_back_costs_nothing() {
     let mut cluster = Cluster::usual();
     cluster.kill("log-1");

@@ -172,6 +172,17 @@ fn who_was_removed_and_included_again_is_no_successor_while_it_is_still_listed()
 }
 
 #[test]
+fn who_is_being_made_again_does_not_count_as_serving() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.goes("storage-9");
+    let done = cluster.rounds(10);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+    let done = cluster.rounds(40);
+    assert_eq!(exclusions(&done).len(), 1, "it never went, and is there after all: {done:?}");
+}
+
+#[test]
 fn fewer_servers_per_pod_are_no_reason_to_wait() {
     let mut cluster = Cluster::usual();
     // Two servers in each pod, until the successors are there, which have one.

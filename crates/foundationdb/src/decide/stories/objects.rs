@@ -34,6 +34,19 @@ fn an_object_is_found_by_its_labels_whatever_others_are_asked_for() {
 }
 
 #[test]
+fn an_empty_process_group_that_stays_is_not_evicted_for() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.desired.automation.removal = crate::AtOnce::Nothing;
+    cluster.until(|decision| decision.status.groups.values().any(|group| group.exclusion.is_some()));
+    cluster.rounds(60);
+    let pods = cluster.kube.pods.len();
+    assert_eq!(pods, 12, "one more than was asked for");
+    let kept = cluster.kube.disruption_budget.as_ref().unwrap().min_available.unwrap();
+    assert_eq!(kept, 11, "one of those that are there may be evicted, whoever it is");
+}
+
+#[test]
 fn a_pod_that_ended_is_cleared_away_by_its_uid_and_written_down_first() {
     let mut cluster = Cluster::usual();
     cluster.pod("storage-8").phase = PodPhase::Failed;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use quorate_quorum::JournalEntry;
 
 use super::cluster::{Cluster, codes, group_id, told};
 use crate::ProcessClass::Storage;
@@ -76,6 +75,37 @@ fn no_zone_goes_while_a_copy_is_lost_however_healthy_the_data_looks() {
     let decision = cluster.round(5);
     assert!(deleted(&told(&decision)).is_empty());
     assert!(codes(&decision).contains(&"PodUpdateHeld"));
+}
+
+#[test]
+fn a_pod_that_never_ran_is_corrected_though_no_database_answers() {
+    let mut cluster = Cluster::usual();
+    cluster.silent_since = Some(cluster.now);
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    let pod = cluster.pod("storage-8");
+    (pod.phase, pod.ready, pod.node) = (PodPhase::Pending, false, None);
+    cluster.desired.image = "fdb:another".to_owned();
+    let deleted: Vec<String> = told(&cluster.decided()).into_iter().filter(|step| step.starts_with("delete")).collect();
+    assert_eq!(deleted, ["delete pod sample-storage-8"]);
+}
+
+#[test]
+fn who_is_to_go_and_fails_is_a_zone_that_is_down() {
+    let mut cluster = Cluster::usual();
+    cluster.database.drains_in = SignedDuration::from_mins(10);
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.rounds(10);
+    let zone = cluster.database.servers[&group_id("storage-8")].zone.clone();
+    let pod = cluster.pod("storage-8");
+    (pod.phase, pod.ready) = (PodPhase::Failed, false);
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    cluster.desired.image = "fdb:another".to_owned();
+    let others: Vec<String> = told(&cluster.decided())
+        .into_iter()
+        .filter_map(|step| step.strip_prefix("delete pod sample-").map(str::to_owned))
+        .filter(|group| cluster.database.servers.get(&group_id(group)).is_some_and(|server| server.zone != zone))
+        .collect();
+    assert_eq!(others, Vec::<String>::new());
 }
 
 #[test]
@@ -215,9 +245,19 @@ fn the_transaction_system_is_replaced_instead_where_that_costs_less() {
 }
 
 #[test]
+fn no_pod_goes_in_the_moment_in_which_the_coordinators_change() {
+    let mut cluster = another_image();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    let first = told(&cluster.round(5));
+    assert!(first.iter().any(|step| step.starts_with("coordinators")), "{first:?}");
+    assert!(deleted(&first).is_empty(), "{first:?}");
+}
+
+#[test]
 fn a_zone_where_a_successor_starts_is_not_taken_down_besides_the_one_that_is() {
     let mut cluster = another_image();
     cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    cluster.desired.automation.timers.recovery_before_undesired_coordinator = SignedDuration::from_hours(1000);
     let first = told(&cluster.round(5));
     assert_eq!(deleted(&first).len(), 1, "one storage pod: {first:?}");
     // The successors have just been made, one of them beside a storage process that is outdated as well.
@@ -315,9 +355,7 @@ fn deletions_that_never_arrived_hold_nothing_up_for_ever() {
     cluster.desired.automation.pod_update = PodUpdate::Delete;
     // Two leaders after each other wrote down what they were about to delete, in two zones, and did not come to it.
     for id in ["storage-8", "storage-9"] {
-        let (uid, zone) = (cluster.pod(id).uid.clone(), cluster.pod(id).node.clone().unwrap());
-        let entry = JournalEntry { what: "made again".to_owned(), uid, zone, since: cluster.now };
-        cluster.journal.begin(format!("sample-{id}"), entry);
+        cluster.goes(id);
     }
     let done = cluster.rounds(20);
     assert!(deleted(&done).is_empty(), "they may still arrive: {done:?}");

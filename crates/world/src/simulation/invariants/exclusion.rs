@@ -1,6 +1,7 @@
 //! Exclusions leave enough: 10, 16, 20, 21, 22, 23, 25 and 27.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
@@ -15,6 +16,9 @@ use crate::view::is_ready;
 /// So long after its start a server may not be known: it says who it is after five seconds, and an answer may take twenty and show how
 /// things were in its middle.
 const NAMELESS_FOR: SignedDuration = SignedDuration::from_secs(20);
+
+/// A watch may be so far behind.
+const WATCHES_LAG: Duration = Duration::from_secs(60);
 
 impl Invariants {
     /// Everything that an exclusion must leave as it is.
@@ -108,11 +112,14 @@ impl Invariants {
         });
     }
 
-    /// 25: a place may be used again only when neither pod nor claim of its process group is left. What arrives later nobody foresees.
+    /// 25: a place may be used again only when neither pod nor claim of its process group is left. What arrives later nobody foresees, and
+    /// what another operator made within the last minute a watch may not have shown yet.
     pub(super) fn included_last(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
         for place in places {
             let group = place.strip_prefix("locality_instance_id:").unwrap_or_default();
-            let there = stage.has_objects(group) && !self.made_late.contains(group);
+            let unseen = |(client, at): &(String, Instant)| *client != asked.client && asked.at - *at < WATCHES_LAG;
+            let unseen = self.made.get(group).is_some_and(unseen) || self.made_late.contains(group);
+            let there = stage.has_objects(group) && !unseen;
             self.demand(25, !there, || format!("{} includes {place}, and {group} still has a pod or a claim", asked.client));
         }
     }

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_fdb_client::{Call, Management};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::faults::{Arrival, Asked, Effect};
 use budgets::Restart;
@@ -34,6 +35,8 @@ pub(crate) struct Invariants {
     groups: BTreeMap<String, BTreeSet<String>>,
     /// Process groups of which something was made long after that was sent: they may have gone in between, and have to be found.
     made_late: BTreeSet<String>,
+    /// Who made something of a process group last, and when.
+    made: BTreeMap<String, (String, Instant)>,
     epoch: i64,
     operators: BTreeMap<String, Known>,
     memory: Memory,
@@ -120,7 +123,7 @@ impl Invariants {
                     self.domains_are_kept(&write, stage);
                 }
             }
-            ("pods" | "persistentvolumeclaims", "create") => self.note_late_creation(arrival),
+            ("pods" | "persistentvolumeclaims", "create") => self.note_creation(arrival),
             ("pods", "delete") => self.pods_go_for_a_reason(arrival, stage),
             ("persistentvolumeclaims", "delete") => self.claims_go_empty(arrival, stage),
             _ => {}

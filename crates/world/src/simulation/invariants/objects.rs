@@ -57,8 +57,10 @@ impl Invariants {
     }
 
     /// What arrives long after it was sent may be of somebody who is gone by then; the operator has to find it, and to record it then.
-    pub(super) fn note_late_creation(&mut self, arrival: &Arrival) {
-        if let Some(made) = arrival.after.as_ref().filter(|_| arrival.at - arrival.sent >= LATE) {
+    pub(super) fn note_creation(&mut self, arrival: &Arrival) {
+        let Some(made) = &arrival.after else { return };
+        self.made.insert(group_in(made).to_owned(), (arrival.client.clone(), arrival.at));
+        if arrival.at - arrival.sent >= LATE {
             self.made_late.insert(group_in(made).to_owned());
         }
     }
