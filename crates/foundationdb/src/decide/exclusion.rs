@@ -316,11 +316,10 @@ impl Room {
         if let Some(hold) = comes_first(draft, id, &servers) {
             return Err(Box::new(hold));
         }
-        if is_being_made_again(draft, id, group.class) {
-            return Ok(());
-        }
         let before = self.clone();
-        self.subtract(group.class, &servers);
+        if !is_being_made_again(draft, id, group.class) {
+            self.subtract(group.class, &servers);
+        }
         let Some(hold) = self.too_little(id, group.class).filter(|_| !servers.is_empty()) else { return Ok(()) };
         *self = before;
         Err(Box::new(hold))

@@ -256,6 +256,12 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
             format!("{id} is a coordinator; another one takes its place first"),
             "the coordinators having changed".to_owned(),
         )
+    } else if group.exclusion_skipped && may_be_a_coordinator_unseen(draft, group) {
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} goes without exclusion once the database answers: only it knows whether {id} is a coordinator"),
+            "the database answering with a whole report".to_owned(),
+        )
     } else if pod.is_some_and(|pod| pod.isolated) {
         (
             reasons::REMOVAL_HELD,
@@ -281,6 +287,12 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
     };
     draft.holds.push(Hold::new(reason, id.to_string(), sentence, released_by));
     false
+}
+
+/// Without a whole report nobody knows whom somebody has made a coordinator by hand, and its volume goes with it.
+fn may_be_a_coordinator_unseen(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
+    let asked = draft.report.is_some_and(crate::DatabaseReport::is_whole);
+    group.class.is_stateful() && !group.addresses.is_empty() && !Gate::WholeReport.passes(asked)
 }
 
 /// What was confirmed once is asked again before it counts: without a report nobody knows.

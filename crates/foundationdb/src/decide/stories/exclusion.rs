@@ -183,6 +183,16 @@ fn who_is_being_made_again_does_not_count_as_serving() {
 }
 
 #[test]
+fn who_is_being_made_again_needs_a_successor_like_anybody() {
+    let mut cluster = Cluster::usual();
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.goes("storage-8");
+    let done = cluster.rounds(10);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+}
+
+#[test]
 fn fewer_servers_per_pod_are_no_reason_to_wait() {
     let mut cluster = Cluster::usual();
     // Two servers in each pod, until the successors are there, which have one.

@@ -151,6 +151,19 @@ fn without_exclusion_it_goes_at_once_but_never_as_a_coordinator() {
 }
 
 #[test]
+fn without_exclusion_nobody_goes_while_the_database_does_not_say_who_its_coordinators_are() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    cluster.silent_since = Some(cluster.now);
+    let done = cluster.rounds(3);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"RemovalHeld"));
+    cluster.silent_since = None;
+    let done = cluster.rounds(3);
+    assert!(done.contains(&"delete claim sample-storage-8-data".to_owned()), "{done:?}");
+}
+
+#[test]
 fn whom_only_the_newest_connection_string_names_is_a_coordinator_all_the_same() {
     let mut cluster = one_goes();
     cluster.desired.automation.removal = AtOnce::Nothing;
