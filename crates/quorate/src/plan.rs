@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use quorate_api::DurationText;
 use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_foundationdb::Desired;
 use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
 use quorate_operator::{checked_wish, recorded_status};
 use quorate_quorum::buckets::Shown;
@@ -59,6 +60,7 @@ impl Plan {
             .iter()
             .map(|cluster| {
                 let wish = checked_wish(cluster);
+                name_what_has_no_effect(&full_name(cluster), &wish);
                 (full_name(cluster), forecast(&wish, &recorded_status(cluster.status.as_ref()), &wish, &assumed))
             })
             .collect();
@@ -116,7 +118,15 @@ impl WhatIf {
         let mut then = FoundationDBCluster { spec: changed.spec, ..now.clone() };
         then.metadata.generation = Some(now.metadata.generation.unwrap_or(0) + 1);
         let recorded = recorded_status(now.status.as_ref());
+        name_what_has_no_effect(&full_name(&then), &checked_wish(&then));
         (full_name(&now), forecast(&checked_wish(&now), &recorded, &checked_wish(&then), assumed))
+    }
+}
+
+/// A plan is without what has no effect, so that is said beside it.
+fn name_what_has_no_effect(name: &str, wish: &Desired) {
+    for field in &wish.fields_without_effect {
+        eprintln!("{name}: {field}");
     }
 }
 

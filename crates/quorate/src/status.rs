@@ -78,7 +78,7 @@ mod tests {
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "ns", "generation": 2}, "spec": {"version": "7.3.69"},
             "status": {
-                "health": {"available": true}, "generations": {"reconciled": 1}, "reconciledProcessGroups": 5, "desiredProcessGroups": 7,
+                "observedGeneration": 2, "health": {"available": true}, "generations": {"reconciled": 1}, "reconciledProcessGroups": 5, "desiredProcessGroups": 7,
                 "quorate": {"holds": [{"reason": "PodPending", "about": "log-1", "sentence": "s", "releasedBy": "r"}]},
             },
         });
@@ -87,5 +87,8 @@ mod tests {
             table(&[line(&cluster)]),
             "CLUSTER    AVAILABLE  PROCESS GROUPS  GENERATION  HELD FOR\nns/sample  yes        5/7             1/2         PodPending\n"
         );
+        let mut changed = cluster;
+        changed.metadata.generation = Some(3);
+        assert_eq!(line(&changed).held, ["(not looked at yet)", "PodPending"]);
     }
 }
