@@ -5,7 +5,7 @@ use quorate_quorum::Gate;
 use quorate_world::simulation::{Scenario, first_to_notice, simulate};
 
 /// So many worlds of a scenario are tried.
-const WORLDS: u64 = 6;
+const WORLDS: u64 = 8;
 
 /// The scenario whose worlds soon miss a gate, if there is one.
 fn missed_in(gate: Gate) -> Option<&'static str> {
