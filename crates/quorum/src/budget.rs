@@ -93,7 +93,7 @@ impl Budget {
     }
 
     /// Counts a zone that is disrupted now because somebody asked for it, whatever else is.
-    pub fn is_disrupted_by_request(&mut self, zone: &str) {
+    pub fn count_as_disrupted(&mut self, zone: &str) {
         self.disrupted.insert(zone.to_owned());
     }
 

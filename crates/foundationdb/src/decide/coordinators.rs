@@ -208,7 +208,7 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     let fit = group.removal.is_none() && process.excluded == Some(false) && !process.under_maintenance && process.zone.is_some();
     let named = !desired.routing.uses_names() || process.dns_name.is_some();
     let pod = draft.roster.pod(id, group.class)?;
-    let goes = draft.status.journal.0.contains_key(&objects::pod_name(desired, group.class, id));
+    let goes = draft.is_being_made_again(id, group.class);
     (Gate::EligibleCoordinators.passes(fit) && named && pod.ready && pod.deleted_since.is_none() && !goes).then_some(priority)
 }
 

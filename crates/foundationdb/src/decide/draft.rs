@@ -222,6 +222,11 @@ impl<'a> Draft<'a> {
             || group.addresses.iter().any(|address| self.coordinators.contains(address))
     }
 
+    /// Whether a group's pod is on its way out by our own doing, whatever a report or a watch still shows.
+    pub(super) fn is_being_made_again(&self, id: &ProcessGroupId, class: ProcessClass) -> bool {
+        self.status.journal.0.contains_key(&objects::pod_name(&self.seen.desired, class, id))
+    }
+
     /// Whether nothing is made any more for a group: its data is elsewhere, and what the database would not find without it is, too.
     pub(super) fn is_done_with(&self, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
         group.may_go() && !self.is_coordinator(id)

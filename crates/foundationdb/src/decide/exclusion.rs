@@ -12,7 +12,7 @@ use super::members::Server;
 use super::{Draft, TakesAway, lock};
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
-use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, objects, reasons};
+use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
 
 /// A pod that has found no node for so long will not find one in a moment.
 const A_WHILE: SignedDuration = SignedDuration::from_secs(60);
@@ -211,10 +211,6 @@ fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -
     Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by))
 }
 
-fn is_being_made_again(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
-    draft.status.journal.0.contains_key(&objects::pod_name(&draft.seen.desired, class, id))
-}
-
 /// How much may still be excluded.
 #[derive(Clone)]
 struct Room {
@@ -289,7 +285,7 @@ impl Room {
                 continue;
             }
             // Who is being made again is listed for some seconds more as well.
-            if is_being_made_again(draft, group, class) {
+            if draft.is_being_made_again(group, class) {
                 continue;
             }
             if counted.insert((group, port(bare(address)))) {
@@ -317,7 +313,7 @@ impl Room {
             return Err(Box::new(hold));
         }
         let before = self.clone();
-        if !is_being_made_again(draft, id, group.class) {
+        if !draft.is_being_made_again(id, group.class) {
             self.subtract(group.class, &servers);
         }
         let Some(hold) = self.too_little(id, group.class).filter(|_| !servers.is_empty()) else { return Ok(()) };

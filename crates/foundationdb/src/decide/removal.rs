@@ -318,7 +318,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
         draft.status.journal.begin(&name, entry);
     }
     if draft.status.groups[id].goes_with_copies() {
-        draft.budget.is_disrupted_by_request(&draft.zone_of(id));
+        draft.budget.count_as_disrupted(&draft.zone_of(id));
     }
     if let Some(claim) = claim {
         taken.push((TakesAway::Claim(claim_name), &claim.uid, &claim.resource_version));

@@ -139,8 +139,7 @@ fn is_away(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool
         Sighting::Unreachable { .. } | Sighting::NotAsked => None,
     };
     let serves = |pod: &PodFacts| pod.ready && pod.deleted_since.is_none() && answered.is_some_and(|at| pod.created < at);
-    let name = objects::pod_name(&draft.seen.desired, group.class, id);
-    let goes = draft.status.journal.0.contains_key(&name);
+    let goes = draft.is_being_made_again(id, group.class);
     goes || !draft.roster.pod(id, group.class).is_some_and(serves) || draft.members.of(id, group).is_empty()
 }
 
