@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 /// No step of a script may take longer, in the world.
 pub(super) const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
+/// A node has 64 GiB and a pod asks for a little more than 8: seven would fit, six leave room to move.
+const PODS_PER_NODE: usize = 6;
+
 /// How many process groups of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
@@ -31,10 +34,11 @@ impl Counts {
     }
 }
 
-/// A world with nodes enough for so many pods, at most eight on each, and nothing else.
+/// A world with nodes enough for so many pods, and nothing else.
 pub(super) fn empty(pods: usize) -> Result<Stage> {
     let zones = ["a", "b", "c"];
-    let nodes: Vec<String> = (0..pods.div_ceil(8).max(6)).map(|number| format!("node-{}{number}", zones[number % 3])).collect();
+    let nodes: Vec<String> =
+        (0..pods.div_ceil(PODS_PER_NODE).max(6)).map(|number| format!("node-{}{number}", zones[number % 3])).collect();
     Stage::new(nodes.iter().map(String::as_str)).map_err(|status| anyhow!("building the world: {status:?}"))
 }
 
