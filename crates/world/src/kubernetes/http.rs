@@ -31,7 +31,7 @@ pub async fn serve(listener: TcpListener, kubernetes: Kubernetes) -> std::io::Re
 async fn answer(kubernetes: Kubernetes, client: Arc<str>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
-    match kubernetes.call_as(&client, Request::from_parts(parts, body)).into_response() {
+    match kubernetes.call_as(&client, Request::from_parts(parts, body)).into_response(&kubernetes) {
         Some(response) => Ok(response),
         None => std::future::pending().await,
     }

@@ -176,11 +176,11 @@ impl Kubernetes {
         self.with_state(|state| state.watchers.end(which));
     }
 
-    /// Tells every watch that wants to know that it knows everything.
-    pub fn send_bookmarks(&self) {
+    /// Tells a watch, if it wants to know, that it knows everything.
+    pub(crate) fn send_bookmark(&self, watch: u64) {
         self.with_state(|state| {
             let revision = state.store.revision();
-            state.watchers.bookmark_all(revision);
+            state.watchers.bookmark(watch, revision, false);
         });
     }
 

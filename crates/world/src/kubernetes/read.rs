@@ -67,13 +67,14 @@ impl State {
         };
         let exact = options.text("resourceVersionMatch") == "Exact"
             || (options.number("limit").unwrap_or(0) > 0 && options.text("resourceVersionMatch").is_empty());
-        let revision = match (&token, asked, stale) {
-            (Some(token), _, _) => token.revision,
-            (None, Some(asked), _) if asked > 0 && exact => asked,
-            (None, _, Some(stale)) => stale,
-            (None, _, None) => current,
+        let (revision, asked_for) = match (&token, asked, stale) {
+            (Some(token), _, _) => (token.revision, true),
+            (None, Some(asked), _) if asked > 0 && exact => (asked, true),
+            (None, _, Some(stale)) => (stale, false),
+            (None, _, None) => (current, false),
         };
-        let objects = self.store.list_at(revision, storage, &call.namespace);
+        let is_gone = asked_for && revision < self.store.compacted();
+        let objects = self.store.list_at(revision, storage, &call.namespace).filter(|_| !is_gone);
         let objects = objects.ok_or_else(|| Status::expired(if token.is_some() { CONTINUE_EXPIRED } else { LIST_EXPIRED }))?;
         let after = token.map(|token| token.after);
         let mut rest = objects

@@ -38,20 +38,22 @@ const HISTORY: usize = 20_000;
 pub(crate) struct Store {
     revision: u64,
     compacted: u64,
+    /// Up to here nobody knows any more how things were, not even a server that lags behind.
+    lost: u64,
     objects: BTreeMap<Key, Arc<Value>>,
     history: VecDeque<Change>,
 }
 
 impl Store {
     pub(crate) fn new() -> Self {
-        Self { revision: 1, compacted: 0, objects: BTreeMap::new(), history: VecDeque::new() }
+        Self { revision: 1, compacted: 0, lost: 0, objects: BTreeMap::new(), history: VecDeque::new() }
     }
 
     pub(crate) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// What is older than this is forgotten.
+    /// What is older than this is gone for whoever asks.
     pub(crate) fn compacted(&self) -> u64 {
         self.compacted
     }
@@ -71,9 +73,9 @@ impl Store {
         self.objects.iter()
     }
 
-    /// The objects of one storage name as they were at a revision; none if that is forgotten.
+    /// The objects of one storage name as they were at a revision, also one that is compacted; none if nobody knows any more.
     pub(crate) fn list_at(&self, revision: u64, storage: &str, namespace: &str) -> Option<BTreeMap<Key, Arc<Value>>> {
-        if revision < self.compacted {
+        if revision < self.lost {
             return None;
         }
         let mut objects: BTreeMap<_, _> =
@@ -111,16 +113,14 @@ impl Store {
         let change = Change { revision: self.revision, key, before, after };
         self.history.push_back(change.clone());
         if self.history.len() > HISTORY {
-            self.compact(self.history[self.history.len() - HISTORY].revision);
+            self.lost = self.history.pop_front().map_or(self.lost, |change| change.revision);
+            self.compact(self.lost);
         }
         change
     }
 
-    /// Forgets how things were before a revision.
+    /// From now on nobody may ask how things were before a revision. A server that lags behind still answers from before it.
     pub(crate) fn compact(&mut self, revision: u64) {
         self.compacted = revision.min(self.revision).max(self.compacted);
-        while self.history.front().is_some_and(|change| change.revision <= self.compacted) {
-            self.history.pop_front();
-        }
     }
 }

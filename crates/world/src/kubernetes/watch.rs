@@ -127,9 +127,10 @@ impl Watchers {
         }
     }
 
-    /// Tells one watcher that it knows everything up to a revision.
+    /// Tells one watcher, if it wants to know, that it knows everything up to a revision. One that is held back must not hear that.
     pub(crate) fn bookmark(&mut self, id: u64, revision: u64, initial: bool) {
-        if let Some(watcher) = self.watchers.get_mut(&id).filter(|watcher| watcher.interest.bookmarks) {
+        let listens = |watcher: &&mut Watcher| watcher.interest.bookmarks && watcher.held.is_empty();
+        if let Some(watcher) = self.watchers.get_mut(&id).filter(listens) {
             let resource = &watcher.interest.resource;
             let mut object = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null}});
             if initial {
@@ -137,14 +138,6 @@ impl Watchers {
             }
             let object = present::bookmark(watcher.interest.form, object);
             watcher.send(line_of("BOOKMARK", &object.to_string()));
-        }
-    }
-
-    pub(crate) fn bookmark_all(&mut self, revision: u64) {
-        // One that is held back must not hear that it knows everything.
-        let ids: Vec<u64> = self.watchers.iter().filter(|(_, watcher)| watcher.held.is_empty()).map(|(id, _)| *id).collect();
-        for id in ids {
-            self.bookmark(id, revision, false);
         }
     }
 

@@ -235,6 +235,7 @@ impl Faults {
             Ok(answer) => format!("{answer:?}"),
             Err(failure) => failure.to_string(),
         };
+        self.lock().operator_writes += 1;
         self.tell(format!("{client}: database: {what} -> {said}"));
         self.happened.notify_one();
     }
@@ -257,6 +258,9 @@ impl Faults {
             CallFault::TooManyRequests => (Verdict::Refuse(injected(429, "TooManyRequests", "too many requests")), Some("429")),
             CallFault::ServerError => {
                 (Verdict::Refuse(injected(500, "InternalError", "etcdserver: request timed out")), Some("500 before"))
+            }
+            CallFault::ServerErrorAfter => {
+                (Verdict::Mislead(injected(500, "InternalError", "etcdserver: request timed out")), Some("500 after"))
             }
             CallFault::TimeoutBefore => (Verdict::Refuse(injected(504, "Timeout", "the request timed out")), Some("504 before")),
             CallFault::TimeoutAfter => (Verdict::Mislead(injected(504, "Timeout", "the request timed out")), Some("504 after")),
@@ -292,7 +296,7 @@ fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'
         CallFault::TimeoutBefore | CallFault::ServerError if writes => {
             (DatabaseVerdict::Fault(Fault::UnknownAndNotDone), "database: unknown, not done")
         }
-        CallFault::TimeoutAfter | CallFault::Conflict if writes => {
+        CallFault::TimeoutAfter | CallFault::ServerErrorAfter | CallFault::Conflict if writes => {
             (DatabaseVerdict::Fault(Fault::UnknownThoughDone), "database: unknown, though done")
         }
         CallFault::NoAnswer => (DatabaseVerdict::Fault(Fault::AnswerLost), "database: answer lost"),

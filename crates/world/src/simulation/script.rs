@@ -113,6 +113,8 @@ pub enum CallFault {
     TooManyRequests,
     /// 500, not carried out.
     ServerError,
+    /// 500, and carried out.
+    ServerErrorAfter,
     /// 504, not carried out.
     TimeoutBefore,
     /// 504, and carried out.
@@ -190,7 +192,8 @@ fn call_fault(chance: &mut Chance) -> CallFault {
         0 | 1 => CallFault::TooManyRequests,
         2 | 3 => CallFault::ServerError,
         4 => CallFault::TimeoutBefore,
-        5 | 6 => CallFault::TimeoutAfter,
+        5 => CallFault::TimeoutAfter,
+        6 => CallFault::ServerErrorAfter,
         7 => CallFault::Conflict,
         8 => CallFault::CrashBefore,
         9 => CallFault::CrashAfter,
