@@ -18,12 +18,13 @@ pub struct RoleCounts {
     pub grv_proxies: Option<i32>,
     pub resolvers: Option<i32>,
     pub remote_logs: Option<i32>,
+    pub log_routers: Option<i32>,
 }
 
 /// How many process groups there are of each class; classes without any are left out.
 ///
 /// With F zones tolerated: storage is what the role says or 2F + 1, logs are the roles and F spare ones, and stateless processes are one
-/// for each role that has no class of its own, and F spare ones.
+/// for each role that has no class of its own, or as many as log routers if those are more, and F spare ones.
 pub fn process_counts(mode: RedundancyMode, roles: RoleCounts, asked: &AskedCounts) -> BTreeMap<ProcessClass, u32> {
     let asked_for = |class: ProcessClass| asked.get(&class).copied().unwrap_or(0);
     let inferred = |class: ProcessClass| match class {
@@ -72,7 +73,8 @@ fn stateless(mode: RedundancyMode, roles: RoleCounts, asked: &AskedCounts) -> i3
     let singletons =
         [ProcessClass::Master, ProcessClass::ClusterController, ProcessClass::Ratekeeper, ProcessClass::DataDistributor];
     let singles: i32 = singletons.into_iter().map(|class| unless_own(class, 1)).sum();
-    singles + unless_own(ProcessClass::Resolution, role(roles.resolvers, 1)) + proxies + spare(mode)
+    let one_each = singles + unless_own(ProcessClass::Resolution, role(roles.resolvers, 1)) + proxies;
+    one_each.max(roles.log_routers.unwrap_or(0)) + spare(mode)
 }
 
 #[cfg(test)]
@@ -127,5 +129,10 @@ mod tests {
             ..RoleCounts::default()
         };
         assert_eq!(counts(RedundancyMode::Triple, roles, &[]), [("log", 7), ("stateless", 13), ("storage", 12)]);
+        for (log_routers, stateless) in [(8, 9), (9, 10), (20, 21)] {
+            let roles = RoleCounts { log_routers: Some(log_routers), ..RoleCounts::default() };
+            let all = counts(RedundancyMode::Double, roles, &[]);
+            assert_eq!(all, [("log", 4), ("stateless", stateless), ("storage", 3)], "{log_routers} log routers");
+        }
     }
 }

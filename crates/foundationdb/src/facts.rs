@@ -67,6 +67,8 @@ pub struct PodFacts {
     pub environment: BTreeMap<String, String>,
     /// What its main container asks of its node.
     pub requests: Requests,
+    /// How many servers it runs.
+    pub servers: u32,
     /// Whether a human asked for its servers to be stopped and for it to be kept.
     pub isolated: bool,
     /// The first of its containers that is crashing, if one is.

@@ -41,20 +41,20 @@ impl Copies {
 pub fn lost<'a>(
     groups: impl IntoIterator<Item = (&'a ProcessGroupId, &'a ProcessGroup)>,
     report: &DatabaseReport,
-    now: Timestamp,
+    lasted: impl Fn(Timestamp) -> SignedDuration,
 ) -> Vec<&'a ProcessGroupId> {
     let healed = is_replicated(report);
     let is_lost = |group: &ProcessGroup| {
         let Some(since) = group.conditions.get(&GroupCondition::MissingProcesses) else { return false };
         let held = group.exclusion.is_none() && holds_copies(group.class) && !group.addresses.is_empty();
-        held && !(healed && database_knows(report, *since, now))
+        held && !(healed && database_knows(report, lasted(*since)))
     };
     groups.into_iter().filter(|(_, group)| is_lost(group)).map(|(id, _)| id).collect()
 }
 
-/// Whether the database has had the time to learn what vanished at a moment. After a recovery it begins to count anew.
-pub fn database_knows(report: &DatabaseReport, since: Timestamp, now: Timestamp) -> bool {
-    is_calm(report) && now.duration_since(since) >= DATABASE_KNOWS_AFTER
+/// Whether the database has had the time to learn what vanished so long ago. After a recovery it begins to count anew.
+pub fn database_knows(report: &DatabaseReport, ago: SignedDuration) -> bool {
+    is_calm(report) && ago >= DATABASE_KNOWS_AFTER
 }
 
 /// Whether the last recovery is so long ago that the database knows who is dead.

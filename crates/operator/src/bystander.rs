@@ -73,7 +73,9 @@ impl Bystander {
         let kube = KubeFacts { recorded: recorded_status(status), ..self.index.facts(known, object) };
         let journal = recorded_journal(status);
         let epoch = kube.recorded.epoch.max(Epoch(1));
-        Some(ClusterSnapshot { now, epoch, desired: checked_wish(object), kube, database, journal })
+        // It carries out nothing, so no clock can mislead it into anything.
+        let steady_since = Timestamp::UNIX_EPOCH;
+        Some(ClusterSnapshot { now, steady_since, epoch, desired: checked_wish(object), kube, database, journal })
     }
 }
 

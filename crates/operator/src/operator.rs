@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::backoff::Backoff;
+use crate::clock::SteadyClock;
 use crate::events::Recorder;
 use crate::index::{Index, Kind};
 use crate::lease::{LeaseKeeper, LeaseSettings};
@@ -140,7 +141,7 @@ impl Operator {
         let keeping = tokio::spawn(keeper.keep(stop_keeping.clone()));
         let hands = Hands {
             client: self.client.clone(),
-            clock: Arc::clone(&self.clock),
+            clock: SteadyClock::new(Arc::clone(&self.clock)),
             leadership: leadership.clone(),
             database: Arc::clone(&self.database),
             identity: self.identity.clone(),
@@ -325,7 +326,7 @@ impl Loop {
         }
         // What failed must not keep the rest from going on in its time.
         if let Some(wake) = decision.wake.0.filter(|_| !matches!(ended, RoundEnded::Badly(_))) {
-            let wait = wake.duration_since(self.hands.clock.now());
+            let wait = wake.duration_since(self.hands.clock.now().0);
             self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
         }
         let mut reasons: Vec<_> = decision.holds.iter().map(|hold| hold.reason.0).collect();

@@ -1,6 +1,6 @@
 //! What a decision is made from.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::Journal;
@@ -15,6 +15,9 @@ pub struct Epoch(pub i64);
 pub struct Snapshot<Desired, Kube, Facts> {
     /// The time it was taken.
     pub now: Timestamp,
+    /// Since when the clock that says so has gone steadily, in our own hands. What was written down before may be by another clock, or by
+    /// this one before it was put forward.
+    pub steady_since: Timestamp,
     /// The leadership it was taken under.
     pub epoch: Epoch,
     /// What the user asked for, checked.
@@ -25,6 +28,15 @@ pub struct Snapshot<Desired, Kube, Facts> {
     pub database: Sighting<Facts>,
     /// What was begun and not seen to finish.
     pub journal: Journal,
+}
+
+impl<Desired, Kube, Facts> Snapshot<Desired, Kube, Facts> {
+    /// How long something has lasted at least, for waits that data depends on: nothing from before the clock went steadily counts.
+    pub fn lasted(&self, since: Timestamp) -> SignedDuration {
+        // By our clock it has not begun yet, so another one said so.
+        let since = if since > self.now { self.steady_since } else { since.max(self.steady_since) };
+        self.now.duration_since(since)
+    }
 }
 
 /// What is known of a database. There is no silent default: what was not seen is not known.

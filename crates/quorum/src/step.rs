@@ -54,8 +54,6 @@ pub struct Guard {
     pub object: Option<ObjectGuard>,
     /// The lock in the database that must still be held.
     pub fence: Option<Fence>,
-    /// The database has had no recovery since.
-    pub database_generation: Option<u64>,
 }
 
 impl Guard {

@@ -118,7 +118,8 @@ fn coordinator_address(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<String>
     } else if desired.routing.service_per_pod {
         draft.seen.kube.services.get(&name)?.address.clone()?
     } else {
-        draft.seen.kube.pods.get(&name)?.addresses.first()?.clone()
+        let addresses = &draft.seen.kube.pods.get(&name)?.addresses;
+        addresses.iter().find(|address| desired.routing.speaks(address))?.clone()
     };
     Some(objects::address(desired, &host, 1))
 }

@@ -52,12 +52,12 @@ impl<'a> Draft<'a> {
         let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
         // Counted from our own clock on: when a pod was made, the API server's clock says.
         let comes_back = |name: &str, entry: &JournalEntry| {
-            let lasts = seen.now.duration_since(entry.since) < seen.desired.automation.ignore_pending_after;
+            let lasts = seen.lasted(entry.since) < seen.desired.automation.ignore_pending_after;
             entry.what == updates::JOURNAL && lasts && seen.kube.pods.get(name).is_none_or(|pod| !pod.ready)
         };
         let under_way = |name: &str, entry: &JournalEntry| {
             if entry.what == claims::JOURNAL {
-                return !report.is_some_and(|report| tolerance::database_knows(report, entry.since, seen.now));
+                return !report.is_some_and(|report| tolerance::database_knows(report, seen.lasted(entry.since)));
             }
             if entry.what == copies::JOURNAL {
                 return copies::may_be_missing(report, seen.desired.redundancy_mode());
@@ -65,7 +65,7 @@ impl<'a> Draft<'a> {
             if entry.what == revival::JOURNAL {
                 return seen.kube.pods.contains_key(name) || seen.kube.claims.contains_key(name);
             }
-            let lasted = seen.now.duration_since(entry.since);
+            let lasted = seen.lasted(entry.since);
             let restart = entry.what == bounce::JOURNAL && lasted < RESTART_IS_SEEN_AFTER;
             let ends = |pod: &&PodFacts| pod.deleted_since.is_some() || lasted < DELETION_IS_SEEN_AFTER;
             restart || pods.get(entry.uid.as_str()).is_some_and(ends) || comes_back(name, entry)
@@ -252,7 +252,7 @@ impl<'a> Draft<'a> {
         if self.members.are_still_joining() {
             return Some("some processes have just started".to_owned());
         }
-        let lost = tolerance::lost(&self.status.groups, report, self.seen.now);
+        let lost = tolerance::lost(&self.status.groups, report, |since| self.seen.lasted(since));
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
         tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones).or_else(|| copies::missing(self))
     }

@@ -8,8 +8,7 @@ use crate::reasons;
 
 /// The guard of something that is done to the whole database: where a lock is used, that it is ours. Without it the hold says whose it is.
 pub(super) fn guard(draft: &mut Draft<'_>, about: &str) -> Option<Guard> {
-    let guard =
-        Guard { database_generation: draft.report.and_then(|report| report.generation), ..Guard::epoch(draft.seen.epoch) };
+    let guard = Guard::epoch(draft.seen.epoch);
     let Some(wish) = &draft.seen.desired.lock else { return Some(guard) };
     if draft.lock.is_none() {
         let Some(report) = draft.report.and_then(|report| report.lock.as_ref()) else {

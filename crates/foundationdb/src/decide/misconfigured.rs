@@ -99,7 +99,16 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: 
 pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let desired = &draft.seen.desired;
     // A fault that a user injects is to be met, not to be got out of the way.
-    (replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !desired.buggify.concerns(id)
+    let may_stay = desired.buggify.concerns(id);
+    has_other_servers(draft, id, class)
+        || ((replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !may_stay)
+}
+
+/// Each server of a pod has its own copies in the volume. With fewer servers nobody would serve what the others hold, and nobody would
+/// miss it either; so its data moves away while it still has them all.
+fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    let pod = draft.roster.pod(id, class);
+    class.is_stateful() && pod.is_some_and(|pod| pod.servers != draft.seen.desired.servers_per_pod(class))
 }
 
 /// A pod that asks for more than before may no longer fit where its volume is; its user may want it replaced for that.

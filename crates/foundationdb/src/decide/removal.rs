@@ -128,7 +128,7 @@ const fn is_log(class: ProcessClass) -> bool {
 
 /// Nobody can say of a process that vanished what it held; so its copies count as lost until they were made again elsewhere.
 fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
-    let (report, now) = (draft.report?, draft.seen.now);
+    let report = draft.report?;
     if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
         return None;
     }
@@ -136,8 +136,8 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
     if let Some(address) = moves_from_nowhere(draft) {
         return Some(format!("it vanished, and data is still moving away from {address}, where nobody is known to have been"));
     }
-    let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(now);
-    if !database_knows(report, since, now) {
+    let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(draft.seen.now);
+    if !database_knows(report, draft.seen.lasted(since)) {
         let seconds = DATABASE_KNOWS_AFTER.as_secs();
         return Some(format!(
             "it vanished at {since}, and the database knows what that means only after {seconds} s without recovery"

@@ -24,6 +24,8 @@ type Spoil = Box<dyn Fn(&mut DatabaseReport)>;
 /// A cluster with everything around it.
 pub(crate) struct Cluster {
     pub now: Timestamp,
+    /// Since when its clock has gone steadily.
+    pub steady_since: Timestamp,
     pub desired: Desired,
     pub kube: KubeFacts,
     pub journal: Journal,
@@ -51,6 +53,7 @@ impl Cluster {
     pub fn of(desired: Desired, now: Timestamp, nodes: Vec<String>) -> Self {
         Self {
             now,
+            steady_since: Timestamp::UNIX_EPOCH,
             desired,
             kube: KubeFacts::default(),
             journal: Journal::default(),
@@ -95,7 +98,15 @@ impl Cluster {
             let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.clone())]);
             (node.clone(), NodeFacts { labels, taints: BTreeSet::new(), ready: true })
         }));
-        Snapshot { now: self.now, epoch: Epoch(1), desired: self.desired.clone(), kube, database, journal: self.journal.clone() }
+        Snapshot {
+            now: self.now,
+            steady_since: self.steady_since,
+            epoch: Epoch(1),
+            desired: self.desired.clone(),
+            kube,
+            database,
+            journal: self.journal.clone(),
+        }
     }
 
     /// What is decided now.
@@ -235,6 +246,7 @@ impl Cluster {
     pub(super) fn run_pod(&mut self, pod: &Pod) {
         let metadata = &pod.metadata;
         let requests = pod.spec.as_ref().map(objects::Requests::of).unwrap_or_default();
+        let servers = pod.spec.as_ref().map_or(1, objects::servers_in);
         let Some(group) = self.group_of(metadata) else { return };
         let pod = name(metadata);
         let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key).cloned());
@@ -262,6 +274,7 @@ impl Cluster {
             outdated_seen: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             requests,
+            servers,
             isolated: false,
             crashing: None,
             created: self.now,

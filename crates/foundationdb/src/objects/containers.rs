@@ -9,6 +9,8 @@ use super::volumes::{BINARIES, CONFIG_MAP, DATA, LOGS, mount};
 use super::{INIT_CONTAINER, MAIN_CONTAINER, SIDECAR_CONTAINER, environment};
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
+/// Followed by how many servers the monitor runs.
+pub(super) const PROCESS_COUNT: &str = "--process-count";
 const MONITOR_LOG: &str = "/var/log/fdb-trace-logs/monitor.log";
 /// No program has this name, so that a container told to run it never starts.
 const CRASH_LOOP: &str = "crash-loop";
@@ -51,7 +53,7 @@ fn complete_main(
     let mut args = texts(&["--input-dir", CONFIG_MAP.1, "--log-path", MONITOR_LOG]);
     let servers = desired.servers_per_pod(class);
     if servers > 1 {
-        args.extend(["--process-count".to_owned(), servers.to_string()]);
+        args.extend([PROCESS_COUNT.to_owned(), servers.to_string()]);
     }
     container.args = Some(args);
     environment::extend(container, environment::environment(desired, class, group, domain));

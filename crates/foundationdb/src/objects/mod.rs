@@ -30,7 +30,7 @@ pub use monitor_configuration::monitor_configuration;
 pub use names::{address, claim_name, config_map_name, dns_name, pod_name};
 pub use placement::domains_must_be_apart;
 pub use pod::pod;
-pub use requests::{Requests, requests};
+pub use requests::{Requests, requests, servers_in};
 pub use service::{headless_service, pod_service};
 
 /// The labels of the existing operator, which everything else selects by.

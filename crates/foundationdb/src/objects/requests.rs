@@ -1,9 +1,10 @@
-//! How much a pod asks of its node.
+//! How much a pod asks of its node, and how many servers it runs.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::MAIN_CONTAINER;
+use super::containers::PROCESS_COUNT;
 use crate::quantity::amount;
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
@@ -28,6 +29,14 @@ impl Requests {
     pub fn grew_since(self, earlier: Self) -> bool {
         self.cpu > earlier.cpu || self.memory > earlier.memory
     }
+}
+
+/// How many servers a pod runs, by what its monitor was told.
+pub fn servers_in(spec: &PodSpec) -> u32 {
+    let main = spec.containers.iter().find(|container| container.name == MAIN_CONTAINER);
+    let mut args = main.and_then(|main| main.args.as_deref()).unwrap_or_default().iter();
+    let told = args.find(|arg| *arg == PROCESS_COUNT).and_then(|_| args.next());
+    told.and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
 /// What a pod of a class asks for today.

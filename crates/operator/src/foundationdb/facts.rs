@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
-use quorate_foundationdb::objects::Requests;
+use quorate_foundationdb::objects::{Requests, servers_in};
 use quorate_foundationdb::{
     ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, NodeFacts, PodFacts, PodPhase, ProcessGroupId, ServiceFacts, annotations,
     labels,
@@ -49,6 +49,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         outdated_seen: annotation(pod, annotations::OUTDATED_SEEN),
         environment: environment.unwrap_or_default(),
         requests: pod.spec.as_ref().map(Requests::of).unwrap_or_default(),
+        servers: pod.spec.as_ref().map_or(1, servers_in),
         isolated: annotation(pod, ISOLATE).is_some_and(|value| value == "true"),
         crashing: status.and_then(crashing),
         created: pod.creation_timestamp().map_or(Timestamp::UNIX_EPOCH, |time| time.0),

@@ -192,7 +192,8 @@ pub(crate) fn shown_status(
         last_process_group_number: Some(*last_number),
         journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
             .filter(|entries: &Vec<_>| !entries.is_empty()),
-        holds: Some(decision.holds.iter().map(shown_hold).collect()).filter(|holds: &Vec<_>| !holds.is_empty()),
+        holds: Some(decision.holds.iter().map(|hold| shown_hold(hold, before, now)).collect())
+            .filter(|holds: &Vec<_>| !holds.is_empty()),
         set_aside: Some(set_aside.iter().map(shown_set_aside).collect()).filter(|all: &Vec<_>| !all.is_empty()),
         buckets: Some(buckets.iter().map(shown_bucket).collect()).filter(|buckets: &Vec<_>| !buckets.is_empty()),
     });
@@ -232,14 +233,18 @@ fn shown_entry(name: &str, entry: &JournalEntry) -> RecordedEntry {
     RecordedEntry { name: name.to_owned(), what, uid, zone, since: Some(Time(whole_seconds(since))) }
 }
 
-fn shown_hold(hold: &Hold) -> HoldStatus {
+/// What says nothing of when it began holds since it was first shown.
+fn shown_hold(hold: &Hold, before: Option<&FoundationDBClusterStatus>, now: Timestamp) -> HoldStatus {
+    let shown = before.and_then(|status| status.quorate.as_ref()?.holds.as_ref()).into_iter().flatten();
+    let mut same = shown.filter(|shown| shown.reason == hold.reason.0 && shown.about == hold.about);
+    let since = hold.since.or_else(|| Some(same.find_map(|shown| shown.since.as_ref())?.0)).unwrap_or(now);
     HoldStatus {
         reason: hold.reason.to_string(),
         about: hold.about.clone(),
         sentence: hold.sentence.clone(),
         measured: hold.measured.clone(),
         threshold: hold.threshold.clone(),
-        since: hold.since.map(|since| Time(whole_seconds(since))),
+        since: Some(Time(whole_seconds(since))),
         released_by: hold.released_by.clone(),
     }
 }

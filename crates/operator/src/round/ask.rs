@@ -22,7 +22,7 @@ impl Hands {
         lock: Option<&LockWish>,
         before: &Remembered,
     ) -> Sighting<DatabaseReport> {
-        let now = self.clock.now();
+        let (now, _) = self.clock.now();
         // Nobody has created it yet, or nobody knows of it any more: then it is created, and asked afterwards.
         if before.sighting == Sighting::NotAsked && !before.database_changed && !may_exist(object) {
             return Sighting::NotAsked;
@@ -35,7 +35,7 @@ impl Hands {
             return before.sighting.clone();
         }
         let why = match self.report(key, object, lock).await {
-            Ok(facts) => return Sighting::Seen { at: self.clock.now(), facts },
+            Ok(facts) => return Sighting::Seen { at: self.clock.now().0, facts },
             Err(why) => why,
         };
         let since = match before.sighting {

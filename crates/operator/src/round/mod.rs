@@ -16,11 +16,12 @@ use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
 
+use crate::clock::SteadyClock;
 use crate::events::Recorder;
 use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
 use crate::index::Kind;
 use crate::metrics::Metrics;
-use crate::{Clock, ClusterKey, Leadership};
+use crate::{ClusterKey, Leadership};
 use effects::{Done, Stopped};
 pub(crate) use expected::{Expected, Unseen};
 
@@ -28,7 +29,7 @@ pub(crate) use expected::{Expected, Unseen};
 #[derive(Clone)]
 pub(crate) struct Hands {
     pub(crate) client: Client,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: SteadyClock,
     pub(crate) leadership: Leadership,
     pub(crate) database: Arc<dyn FoundationDb>,
     /// What is shown to databases that speak TLS.
@@ -89,8 +90,10 @@ impl Hands {
         let sighting = self.ask(key, object, desired.lock.as_ref(), &remembered).await;
         remembered.database_changed = false;
         remembered.sighting = sighting.clone();
+        let (now, steady_since) = self.clock.now();
         let seen = ClusterSnapshot {
-            now: self.clock.now(),
+            now,
+            steady_since,
             epoch,
             desired,
             kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(object.status.as_ref()), ..kube },

@@ -15,14 +15,21 @@ async fn a01_every_process_group_has_its_fault_domain() {
 #[tokio::test(start_paused = true)]
 async fn a05_two_storage_servers_per_pod() {
     let stage = Stage::born().await;
-    stage.apply(json!({"storageServersPerPod": 2}));
-    stage.rest().await;
-    let view = stage.view();
-    assert_eq!(view.live("storage").len(), 4);
-    for id in view.live("storage") {
-        assert_eq!(view.processes(&id).len(), 2, "{id}");
+    let mut before = stage.view().live("storage");
+    // And back to one: what the second server of a pod holds must move away before it goes.
+    for servers in [2, 1] {
+        stage.apply(json!({"storageServersPerPod": servers}));
+        stage.rest().await;
+        let view = stage.view();
+        let now = view.live("storage");
+        assert_eq!(now.len(), 4);
+        for id in &now {
+            assert_eq!(view.processes(id).len(), servers, "{id}");
+            assert!(!before.contains(id), "{id} got another number of servers on the volume it had");
+        }
+        assert_eq!(view.claims().len(), 8);
+        before = now;
     }
-    assert_eq!(view.claims().len(), 8);
 }
 
 #[tokio::test(start_paused = true)]

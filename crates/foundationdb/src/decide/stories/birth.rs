@@ -49,6 +49,23 @@ fn no_server_runs_before_there_are_coordinators() {
 }
 
 #[test]
+fn where_pods_have_two_addresses_coordinators_are_written_by_the_one_that_servers_announce() {
+    for (family, begins) in [(None, "198.18."), (Some(4), "198.18."), (Some(6), "[fd00::")] {
+        let mut cluster = Cluster::new(&[(Storage, 3), (Log, 1)]);
+        cluster.desired.routing.dns_in_cluster_file = false;
+        cluster.desired.routing.family = family;
+        let first = cluster.decided();
+        cluster.carry_out(&first);
+        for (number, pod) in cluster.kube.pods.values_mut().enumerate() {
+            pod.addresses = vec![format!("198.18.0.{number}"), format!("fd00::{number}")];
+        }
+        let written = cluster.decided().status.connection.unwrap_or_default();
+        let coordinators: Vec<&str> = written.split_once('@').map_or(vec![], |(_, all)| all.split(',').collect());
+        assert!(coordinators.len() == 3 && coordinators.iter().all(|one| one.starts_with(begins)), "{family:?}: {written}");
+    }
+}
+
+#[test]
 fn a_coordinator_is_chosen_without_the_late_ones_only_after_a_while() {
     let mut cluster = Cluster::new(&[(Storage, 5), (Log, 3)]);
     cluster.unplaceable.insert("storage-8".to_owned());

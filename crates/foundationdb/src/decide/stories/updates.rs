@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes, group_id, told};
-use crate::ProcessClass::Storage;
+use crate::ProcessClass::{Log, Storage};
 use crate::{AtOnce, ClassTemplate, DatabaseReport, PodPhase, PodUpdate};
 
 fn another_image() -> Cluster {
@@ -376,6 +376,36 @@ fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows
     assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
     let done = cluster.rounds(20);
     assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn a_clock_that_is_put_forward_tells_nobody_what_the_database_knows() {
+    let mut cluster = another_image();
+    let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
+    cluster.desired.automation.deletion = AtOnce::Nothing;
+    cluster.kube.claims.remove("sample-storage-8-data");
+    cluster.round(1);
+    cluster.desired.automation.deletion = AtOnce::Zone;
+    cluster.now += SignedDuration::from_secs(160);
+    cluster.steady_since = cluster.now;
+    let done = cluster.rounds(17);
+    assert!(!deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+    let done = cluster.rounds(20);
+    assert!(deleted(&done).iter().any(|pod| elsewhere.contains(*pod)), "{done:?}");
+}
+
+#[test]
+fn who_is_to_run_another_number_of_servers_is_replaced_whatever_the_strategy() {
+    for strategy in [PodUpdate::Delete, PodUpdate::ReplaceTransactionSystem] {
+        let mut cluster = Cluster::usual();
+        cluster.desired.automation.pod_update = strategy;
+        cluster.desired.servers_per_pod = [(Storage, 2), (Log, 2)].into();
+        let done = told(&cluster.round(1));
+        assert!(deleted(&done).is_empty(), "{strategy:?}: {done:?}");
+        let groups = cluster.kube.recorded.groups.values();
+        let stateful = groups.filter(|group| group.class.is_stateful() && group.addresses.iter().any(|at| !at.is_empty()));
+        assert!(stateful.clone().count() > 0 && stateful.clone().all(|group| group.removal.is_some()), "{strategy:?}");
+    }
 }
 
 #[test]

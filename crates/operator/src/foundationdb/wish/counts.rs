@@ -84,6 +84,7 @@ fn roles(spec: &FoundationDBClusterSpec) -> RoleCounts {
         grv_proxies: roles.grv_proxies,
         resolvers: roles.resolvers,
         remote_logs: roles.remote_logs,
+        log_routers: roles.log_routers,
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn distribution(spec: &FoundationDBClusterSpec, problems: &mut Proble
     }
     check_halls(spec, problems);
     check_templates(spec, problems);
+    check_parameters(spec, problems);
     let domains = u32::try_from(domains.clamp(minimum, MOST_DOMAINS)).unwrap_or(1);
     Some(Distribution { domains, required: asked.required() })
 }
@@ -43,6 +44,23 @@ fn check_halls(spec: &FoundationDBClusterSpec, problems: &mut Problems) {
             let problem = "it comes from the node, and a logical fault domain could span two of them";
             let right = "a fixed value, with one cluster object for each";
             problems.add(format!("spec.localities[{index}].topologyKey"), problem, right);
+        }
+    }
+}
+
+/// Servers say where they are by their parameters as well, and the last word counts.
+fn check_parameters(spec: &FoundationDBClusterSpec, problems: &mut Problems) {
+    for (class, settings) in spec.processes.iter().flatten() {
+        for (index, parameter) in settings.custom_parameters.iter().flatten().enumerate() {
+            let Some((name, value)) = templates::parsed(parameter) else { continue };
+            let field = || format!("spec.processes.{class}.customParameters[{index}]");
+            if ["locality_zoneid", "locality_physical_zone"].contains(&name.as_str()) {
+                problems.add(field(), format!("{name} is what logical fault domains set"), "leaving it out");
+            }
+            if ["locality_data_hall", "locality_dcid"].contains(&name.as_str()) && value.starts_with("$NODE_LABEL_") {
+                let problem = format!("{name} comes from the node, and a logical fault domain could span two of them");
+                problems.add(field(), problem, "a fixed value, with one cluster object for each");
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn check(spec: &FoundationDBClusterSpec, problems: &mut Problems) {
 }
 
 /// `name=value`; the value may have further equals signs.
-fn parsed(parameter: &str) -> Option<(String, String)> {
+pub(super) fn parsed(parameter: &str) -> Option<(String, String)> {
     let (name, value) = parameter.split_once('=')?;
     let name = name.trim().trim_start_matches("--");
     (!name.is_empty()).then(|| (name.to_owned(), value.trim().to_owned()))

@@ -155,6 +155,27 @@ fn invalid() -> Vec<(Value, &'static str)> {
         (json!({"lockOptions": {"disableLocks": false, "denyList": [{"allow": true}]}}), "spec.lockOptions.denyList[0].id"),
         (json!({"processCounts": {"log": 10_000}}), "spec.processCounts.log"),
         (json!({"distribution": {"enabled": true, "desiredFaultDomains": 1}}), "spec.distribution.desiredFaultDomains"),
+        (json!({"distribution": {"enabled": true}, "faultDomain": {"key": "foundationdb.org/none"}}), "spec.distribution"),
+        (
+            json!({"distribution": {"enabled": true}, "localities": [{"key": "data_hall", "topologyKey": "topology.kubernetes.io/zone"}]}),
+            "spec.localities[0].topologyKey",
+        ),
+        (
+            json!({"distribution": {"enabled": true}, "processes": {"general": {"customParameters": ["locality_zoneid=a"]}}}),
+            "spec.processes.general.customParameters[0]",
+        ),
+        (
+            json!({"distribution": {"enabled": true}, "processes": {"storage": {"customParameters": [
+                "knob_a=1", "locality_data_hall=$NODE_LABEL_TOPOLOGY_KUBERNETES_IO_ZONE",
+            ]}}}),
+            "spec.processes.storage.customParameters[1]",
+        ),
+        (
+            json!({"distribution": {"enabled": true}, "processes": {"log": {"podTemplate": {"spec": {"containers": [
+                {"name": "foundationdb", "env": [{"name": "FDB_ZONE_ID", "value": "a"}]},
+            ]}}}}}),
+            "spec.processes",
+        ),
     ]
 }
 
