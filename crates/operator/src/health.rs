@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 
@@ -16,7 +17,7 @@ pub fn router(shown: Arc<Shown>) -> Router {
         // Alive means the process turns over. It depends on nothing that a restart would not mend.
         .route("/livez", get(async || "ok"))
         .route("/readyz", get(readyz))
-        .route("/metrics", get(async |State(shown): State<Arc<Shown>>| shown.metrics.text()))
+        .route("/metrics", get(metrics))
         .route("/decisions", get(decisions))
         .with_state(shown)
 }
@@ -25,6 +26,13 @@ async fn readyz(State(shown): State<Arc<Shown>>) -> (StatusCode, Json<Readiness>
     let readiness = shown.readiness();
     let code = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (code, Json(readiness))
+}
+
+/// The format of all that is counted.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], shown.metrics())
 }
 
 async fn decisions(State(shown): State<Arc<Shown>>) -> Json<BTreeMap<String, serde_json::Value>> {

@@ -9,6 +9,7 @@
 mod backoff;
 mod bystander;
 mod clock;
+mod decided;
 mod events;
 mod foundationdb;
 mod health;

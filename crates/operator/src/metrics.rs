@@ -1,5 +1,7 @@
 //! What the operator counts. controller-runtime's names where it has one, so that existing dashboards work; our own begin with `quorate_`.
 
+use std::sync::Arc;
+
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -8,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use crate::ClusterKey;
+use crate::decided::Decided;
 
 /// The controller in controller-runtime's labels.
 const CONTROLLER: &str = "foundationdbcluster";
@@ -36,13 +38,6 @@ struct Effect {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HoldOf {
-    namespace: String,
-    cluster: String,
-    reason: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
     method: String,
     code: String,
@@ -56,31 +51,31 @@ pub(crate) struct Metrics {
     reconcile_errors: Family<Controller, Counter>,
     reconcile_panics: Family<Controller, Counter>,
     requests: Family<Request, Counter>,
-    reconcile_time: Family<Controller, Histogram>,
+    reconcile_time: Family<Controller, Histogram, fn() -> Histogram>,
     active_workers: Family<Controller, Gauge>,
     queue_depth: Family<Named, Gauge>,
+    queue_duration: Family<Named, Histogram, fn() -> Histogram>,
     leading: Family<Named, Gauge>,
     effects: Family<Effect, Counter>,
-    holds: Family<HoldOf, Gauge>,
     unreadable: Gauge,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        let reconcile_time =
-            Family::<Controller, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 16)));
+impl Metrics {
+    /// Nothing was counted yet; what was decided is counted when somebody asks.
+    pub(crate) fn new(decided: Arc<Decided>) -> Self {
+        let seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(0.001, 2.0, 16));
         let mut metrics = Self {
             registry: Registry::default(),
             reconciles: Family::default(),
             reconcile_errors: Family::default(),
             reconcile_panics: Family::default(),
             requests: Family::default(),
-            reconcile_time,
+            reconcile_time: Family::new_with_constructor(seconds),
             active_workers: Family::default(),
             queue_depth: Family::default(),
+            queue_duration: Family::new_with_constructor(seconds),
             leading: Family::default(),
             effects: Family::default(),
-            holds: Family::default(),
             unreadable: Gauge::default(),
         };
         let registry = &mut metrics.registry;
@@ -91,20 +86,23 @@ impl Default for Metrics {
         registry.register("controller_runtime_reconcile_time_seconds", "How long rounds took", metrics.reconcile_time.clone());
         registry.register("controller_runtime_active_workers", "Rounds under way", metrics.active_workers.clone());
         registry.register("workqueue_depth", "Clusters that wait for a round", metrics.queue_depth.clone());
+        registry.register(
+            "workqueue_queue_duration_seconds",
+            "How long clusters waited from being marked until their round began",
+            metrics.queue_duration.clone(),
+        );
         registry.register("leader_election_master_status", "1 while this operator leads", metrics.leading.clone());
         registry.register(
             "quorate_effects",
             "What was done to Kubernetes and to databases, by kind and outcome",
             metrics.effects.clone(),
         );
-        registry.register("quorate_hold_info", "1 for every reason a cluster is held for", metrics.holds.clone());
         registry.register("quorate_unreadable_objects", "Objects that could not be read", metrics.unreadable.clone());
+        registry.register_collector(Box::new(decided));
         metrics
     }
-}
 
-impl Metrics {
-    /// All of it, in Prometheus' text format.
+    /// All of it, in the text format of OpenMetrics.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a String can't fail.
@@ -134,22 +132,16 @@ impl Metrics {
         self.active_workers.get_or_create(&Controller { controller: CONTROLLER }).set(i64::try_from(at_work).unwrap_or(i64::MAX));
     }
 
+    pub(crate) fn waited(&self, seconds: f64) {
+        self.queue_duration.get_or_create(&Named { name: CONTROLLER.to_owned() }).observe(seconds);
+    }
+
     pub(crate) fn leading(&self, lease: &str, leads: bool) {
         self.leading.get_or_create(&Named { name: lease.to_owned() }).set(i64::from(leads));
     }
 
     pub(crate) fn effect(&self, effect: &'static str, ok: bool) {
         self.effects.get_or_create(&Effect { effect, result: if ok { "done" } else { "failed" } }).inc();
-    }
-
-    pub(crate) fn holds(&self, cluster: &ClusterKey, before: &[&'static str], now: &[&'static str]) {
-        let of = |reason| HoldOf { namespace: cluster.namespace.clone(), cluster: cluster.name.clone(), reason };
-        for reason in before.iter().filter(|reason| !now.contains(reason)) {
-            self.holds.remove(&of(reason));
-        }
-        for reason in now {
-            self.holds.get_or_create(&of(reason)).set(1);
-        }
     }
 
     pub(crate) fn unreadable(&self, count: usize) {
@@ -162,22 +154,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hold_is_shown_while_it_lasts() {
-        let metrics = Metrics::default();
-        let cluster = ClusterKey { namespace: "ns".into(), name: "sample".into() };
-        metrics.holds(&cluster, &[], &["PodPending"]);
-        assert!(
-            metrics.text().contains(r#"quorate_hold_info{namespace="ns",cluster="sample",reason="PodPending"} 1"#),
-            "{}",
-            metrics.text()
-        );
-        metrics.holds(&cluster, &["PodPending"], &[]);
-        assert!(!metrics.text().contains("PodPending"));
-    }
-
-    #[test]
     fn rounds_are_counted_under_controller_runtimes_names() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::new(Arc::default());
         metrics.round(0.02, true);
         let text = metrics.text();
         assert!(

@@ -20,6 +20,7 @@ use tracing::{error, info, warn};
 
 use crate::backoff::Backoff;
 use crate::clock::SteadyClock;
+use crate::decided::Decided;
 use crate::events::Recorder;
 use crate::index::{Index, Kind};
 use crate::lease::{LeaseKeeper, LeaseSettings};
@@ -61,9 +62,10 @@ pub struct Operator {
 }
 
 /// What the operator shows of itself: readiness, metrics, and the last decision of each cluster.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shown {
     pub(crate) metrics: Arc<Metrics>,
+    decided: Arc<Decided>,
     state: Mutex<State>,
 }
 
@@ -72,7 +74,6 @@ struct State {
     pending: Vec<Kind>,
     started: bool,
     leads: bool,
-    decisions: BTreeMap<ClusterKey, Arc<ClusterDecision>>,
     unreadable: BTreeMap<ClusterKey, String>,
 }
 
@@ -84,6 +85,13 @@ pub(crate) struct Readiness {
     pub(crate) leads: bool,
     pub(crate) pending: Vec<Kind>,
     pub(crate) unreadable: BTreeMap<String, String>,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        let decided: Arc<Decided> = Arc::default();
+        Self { metrics: Arc::new(Metrics::new(Arc::clone(&decided))), decided, state: Mutex::default() }
+    }
 }
 
 impl Shown {
@@ -101,14 +109,14 @@ impl Shown {
         }
     }
 
-    /// All metrics, in Prometheus' text format.
+    /// All metrics, in the text format of OpenMetrics.
     pub fn metrics(&self) -> String {
         self.metrics.text()
     }
 
     /// The last decision of each cluster.
     pub fn decisions(&self) -> BTreeMap<ClusterKey, Arc<ClusterDecision>> {
-        self.lock().decisions.clone()
+        self.decided.decisions()
     }
 }
 
@@ -182,7 +190,6 @@ struct Memory {
     expected_until: Instant,
     unseen: Unseen,
     backoff: Backoff,
-    held_for: Vec<&'static str>,
 }
 
 impl Memory {
@@ -193,7 +200,6 @@ impl Memory {
             expected_until: now,
             unseen: Unseen::default(),
             backoff: Backoff::default(),
-            held_for: vec![],
         }
     }
 }
@@ -248,8 +254,9 @@ impl Loop {
                 Some(ended) = self.rounds.join_next() => self.take_in(ended),
                 Some(_) = self.said.join_next() => {}
                 Some(change) = changes.recv() => {
+                    let now = Instant::now();
                     for cluster in self.index.apply(change) {
-                        self.queue.mark(cluster);
+                        self.queue.mark(cluster, now);
                     }
                 }
                 () = sleep_until(next_wake.unwrap_or_else(Instant::now)), if next_wake.is_some() => self.queue.mark_due(Instant::now()),
@@ -266,13 +273,13 @@ impl Loop {
             return;
         }
         while self.queue.at_work() < self.settings.rounds_at_once {
-            let Some(key) = self.queue.begin() else { return };
-            self.start_round(key, epoch);
+            let now = Instant::now();
+            let Some((key, waited)) = self.queue.begin(now) else { return };
+            self.start_round(key, epoch, now, waited);
         }
     }
 
-    fn start_round(&mut self, key: ClusterKey, epoch: Epoch) {
-        let now = Instant::now();
+    fn start_round(&mut self, key: ClusterKey, epoch: Epoch, now: Instant, waited: Duration) {
         let Some((known, object)) = self.index.get(&key).and_then(|known| Some((known, known.object.clone()?))) else {
             self.forget(&key);
             if let Some(unreadable) = self.index.unreadable().get(&key).cloned() {
@@ -288,6 +295,7 @@ impl Loop {
             self.queue.end(&key);
             return;
         }
+        self.hands.metrics.waited(waited.as_secs_f64());
         let facts = KubeFacts { unseen: memory.unseen.names(known, now), ..self.index.facts(known, &object) };
         let (hands, remembered) = (self.hands.clone(), memory.remembered.clone());
         self.rounds.spawn(async move {
@@ -311,7 +319,7 @@ impl Loop {
         };
         self.hands.metrics.round((now - started).as_secs_f64(), outcome.ended != RoundEnded::Well);
         let Some(memory) = self.memories.get_mut(&key) else { return };
-        let Outcome { remembered, decision, expected, ended } = outcome;
+        let Outcome { remembered, decision, measured, expected, ended } = outcome;
         memory.remembered = remembered;
         memory.unseen.note(&expected, now);
         memory.expected = expected;
@@ -329,21 +337,15 @@ impl Loop {
             let wait = wake.duration_since(self.hands.clock.now().0);
             self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
         }
-        let mut reasons: Vec<_> = decision.holds.iter().map(|hold| hold.reason.0).collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        self.hands.metrics.holds(&key, &memory.held_for, &reasons);
-        memory.held_for = reasons;
-        self.shown.lock().decisions.insert(key, Arc::new(decision));
+        self.shown.decided.insert(key, decision, measured);
     }
 
     fn forget(&mut self, key: &ClusterKey) {
         self.queue.end(key);
-        if let Some(memory) = self.memories.remove(key) {
-            self.hands.metrics.holds(key, &memory.held_for, &[]);
+        if self.memories.remove(key).is_some() {
             self.hands.database.forget(&key.to_string());
         }
-        self.shown.lock().decisions.remove(key);
+        self.shown.decided.forget(key);
     }
 
     fn show(&self, leads: bool) {

@@ -1,6 +1,8 @@
 //! Which clusters are to be looked at, and when.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -11,14 +13,16 @@ use crate::ClusterKey;
 pub(crate) struct Queue {
     /// In the order in which they were marked, so that nobody waits for ever.
     marked: VecDeque<ClusterKey>,
-    is_marked: BTreeSet<ClusterKey>,
+    marked_since: BTreeMap<ClusterKey, Instant>,
     wakes: BTreeMap<ClusterKey, Instant>,
     at_work: BTreeSet<ClusterKey>,
 }
 
 impl Queue {
-    pub(crate) fn mark(&mut self, cluster: ClusterKey) {
-        if self.is_marked.insert(cluster.clone()) {
+    /// Looks at a cluster as soon as may be. Whoever is marked again waits since it was marked first.
+    pub(crate) fn mark(&mut self, cluster: ClusterKey, now: Instant) {
+        if let Entry::Vacant(unmarked) = self.marked_since.entry(cluster.clone()) {
+            unmarked.insert(now);
             self.marked.push_back(cluster);
         }
     }
@@ -39,18 +43,18 @@ impl Queue {
         let due: Vec<_> = self.wakes.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
         for key in due {
             self.wakes.remove(&key);
-            self.mark(key);
+            self.mark(key, now);
         }
     }
 
-    /// Takes a marked cluster that nobody works on; one at a time per cluster.
-    pub(crate) fn begin(&mut self) -> Option<ClusterKey> {
+    /// Takes a marked cluster that nobody works on, and says how long it has waited; one at a time per cluster.
+    pub(crate) fn begin(&mut self, now: Instant) -> Option<(ClusterKey, Duration)> {
         let at = self.marked.iter().position(|key| !self.at_work.contains(key))?;
         let key = self.marked.remove(at)?;
-        self.is_marked.remove(&key);
+        let waited = self.marked_since.remove(&key).map_or(Duration::ZERO, |since| now - since);
         self.wakes.remove(&key);
         self.at_work.insert(key.clone());
-        Some(key)
+        Some((key, waited))
     }
 
     pub(crate) fn end(&mut self, cluster: &ClusterKey) {
@@ -69,30 +73,33 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn key(name: &str) -> ClusterKey {
         ClusterKey { namespace: "ns".into(), name: name.into() }
     }
 
+    fn next(queue: &mut Queue, now: Instant) -> Option<ClusterKey> {
+        queue.begin(now).map(|(key, _)| key)
+    }
+
     #[test]
     fn a_cluster_is_worked_on_once_at_a_time_and_again_if_it_was_marked_meanwhile() {
-        let mut queue = Queue::default();
-        queue.mark(key("a"));
-        assert_eq!(queue.begin(), Some(key("a")));
-        queue.mark(key("a"));
-        assert_eq!(queue.begin(), None);
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.mark(key("a"), now);
+        assert_eq!(next(&mut queue, now), Some(key("a")));
+        queue.mark(key("a"), now);
+        assert_eq!(next(&mut queue, now), None);
         queue.end(&key("a"));
-        assert_eq!(queue.begin(), Some(key("a")));
+        assert_eq!(next(&mut queue, now), Some(key("a")));
     }
 
     #[test]
     fn whoever_waits_longest_comes_first() {
-        let mut queue = Queue::default();
+        let (mut queue, now) = (Queue::default(), Instant::now());
         for name in ["z", "b", "a", "b"] {
-            queue.mark(key(name));
+            queue.mark(key(name), now);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.begin()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| next(&mut queue, now)).collect();
         assert_eq!(order, [key("z"), key("b"), key("a")]);
     }
 
@@ -107,7 +114,18 @@ mod tests {
         queue.mark_due(now + Duration::from_secs(9));
         assert_eq!(queue.depth(), 0);
         queue.mark_due(now + Duration::from_secs(10));
-        assert_eq!(queue.begin(), Some(key("a")));
+        assert_eq!(next(&mut queue, now), Some(key("a")));
         assert_eq!(queue.next_wake(), None);
+    }
+
+    #[test]
+    fn who_is_marked_again_waits_since_it_was_marked_first() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        queue.mark(key("a"), now);
+        queue.mark(key("a"), now + Duration::from_secs(2));
+        assert_eq!(queue.begin(now + Duration::from_secs(3)), Some((key("a"), Duration::from_secs(3))));
+        queue.mark(key("a"), now + Duration::from_secs(4));
+        queue.end(&key("a"));
+        assert_eq!(queue.begin(now + Duration::from_secs(9)), Some((key("a"), Duration::from_secs(5))));
     }
 }

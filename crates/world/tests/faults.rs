@@ -1,4 +1,5 @@
-//! What a simulation needs of the embedded API: the same run twice is the same, calls are counted, and things can go wrong on purpose.
+//! What the embedded API has of its own: the same run twice is the same, calls are counted, things can go wrong on purpose, and what it
+//! does not offer it says.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -123,6 +124,18 @@ async fn a_server_can_lag_behind() {
     kubernetes.intercept(Arc::new(Faults { reads: Verdict::Stale(before), ..Faults::none() }));
     assert!(maps.get_opt("a").await.unwrap().is_none());
     assert!(maps.list(&ListParams::default().fields("metadata.name=a")).await.unwrap().items.is_empty());
+}
+
+#[tokio::test]
+async fn server_side_apply_is_refused_in_words() {
+    let kubernetes = world();
+    let maps: Api<ConfigMap> = Api::namespaced(kubernetes.client("default"), "default");
+    maps.create(&PostParams::default(), &map("a")).await.unwrap();
+    let error = maps.patch("a", &PatchParams::apply("somebody"), &Patch::Apply(&map("a"))).await.unwrap_err();
+    let kube::Error::Api(status) = &error else { panic!("{error}") };
+    assert_eq!((status.code, status.reason.as_str()), (415, "UnsupportedMediaType"));
+    assert!(status.message.contains("server-side apply is not part of this embedded API"), "{}", status.message);
+    assert!(status.message.contains("use a merge or JSON patch"), "{}", status.message);
 }
 
 #[test]

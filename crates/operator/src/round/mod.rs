@@ -17,6 +17,7 @@ use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
 
 use crate::clock::SteadyClock;
+use crate::decided::Measured;
 use crate::events::Recorder;
 use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
 use crate::index::Kind;
@@ -63,6 +64,7 @@ impl Default for Remembered {
 pub(crate) struct Outcome {
     pub(crate) remembered: Remembered,
     pub(crate) decision: ClusterDecision,
+    pub(crate) measured: Measured,
     pub(crate) expected: Expected,
     pub(crate) ended: Ended,
 }
@@ -101,10 +103,11 @@ impl Hands {
             journal: recorded_journal(object.status.as_ref()),
         };
         let decision = decide(&seen);
+        let measured = Measured::new(&seen, &decision);
         if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= epoch) {
             // Somebody of a later leadership was here: nothing of ours is written, not even a status.
             self.leadership.go_beyond(seen.kube.recorded.epoch);
-            return Outcome { remembered, decision, expected: Expected::default(), ended: Ended::Well };
+            return Outcome { remembered, decision, measured, expected: Expected::default(), ended: Ended::Well };
         }
         let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
@@ -119,7 +122,7 @@ impl Hands {
             }
         };
         remembered.database_changed = done.database_changed;
-        Outcome { remembered, decision, expected: done.expected, ended }
+        Outcome { remembered, decision, measured, expected: done.expected, ended }
     }
 
     /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.
