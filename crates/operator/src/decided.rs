@@ -115,3 +115,20 @@ fn gauge<Labels: EncodeLabelSet, Value: EncodeGaugeValue>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use quorate_foundationdb::report::Tolerance;
+
+    #[test]
+    fn the_smaller_tolerance_counts_and_silence_is_none() {
+        let report = |tolerance| DatabaseReport { tolerance, ..DatabaseReport::default() };
+        let seen = |tolerance| Sighting::Seen { at: Timestamp::UNIX_EPOCH, facts: report(tolerance) };
+        assert_eq!(fault_tolerance(&seen(Some(Tolerance { data: 2, availability: 1 }))), Some(1));
+        assert_eq!(fault_tolerance(&seen(Some(Tolerance { data: -1, availability: 0 }))), Some(-1));
+        assert_eq!(fault_tolerance(&seen(None)), None);
+        assert_eq!(fault_tolerance(&Sighting::NotAsked), None);
+    }
+}

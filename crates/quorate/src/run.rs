@@ -74,6 +74,9 @@ impl Run {
         let databases = Children::new(quorate_fdb_client::Settings::new(program, fdb_library_dir));
         let operator = Operator::new(client, Arc::new(SystemClock), Arc::new(databases), settings).with_identity(tls);
         let listener = tokio::net::TcpListener::bind(listen).await.with_context(|| format!("listening on {listen}"))?;
+        // Whoever asked for any free port learns which one it is.
+        let address = listener.local_addr().with_context(|| format!("reading which port {listen} is"))?;
+        tracing::info!(%address, "serving health, metrics and decisions");
         let serving = tokio::spawn(axum::serve(listener, router(operator.shown())).into_future());
         let stop = CancellationToken::new();
         let signalled = stop.clone();
