@@ -81,9 +81,9 @@ pub(super) fn is_excluded(report: &DatabaseReport, places: &[String]) -> bool {
 /// transaction system, which goes together, all of them.
 pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: ProcessClass) -> bool {
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
-    let going = going.map(|(id, group)| each_once(&draft.members.of(id, group)).len());
-    let going = if class == ProcessClass::Storage { 1 } else { going.sum() };
-    Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| *serving >= wanted + going)
+    let going = going.filter(|(id, group)| !each_once(&draft.members.of(id, group)).is_empty());
+    let going = if class == ProcessClass::Storage { 1 } else { going.count() };
+    Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| serving.len() >= wanted + going)
 }
 
 /// Whether all successors of those of a class that are to go serve, and yet in too few zones to go without them.
@@ -92,9 +92,9 @@ pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
     let mut room = Room::of(draft, report);
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
     for (id, group) in going {
-        room.subtract(class, &draft.members.of(id, group));
+        room.subtract(id, class, &draft.members.of(id, group));
     }
-    let all_serve = room.serving.get(&class).is_some_and(|(serving, wanted)| serving >= wanted);
+    let all_serve = room.serving.get(&class).is_some_and(|(serving, wanted)| serving.len() >= *wanted);
     all_serve && room.lacking(class).is_some()
 }
 
@@ -214,8 +214,9 @@ fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -
 /// How much may still be excluded.
 #[derive(Clone)]
 struct Room {
-    /// Serving processes of each class that are not excluded, and how many are wanted.
-    serving: BTreeMap<ProcessClass, (usize, usize)>,
+    /// Process groups of each class that serve with all their servers and are not excluded, and how many are wanted. Servers are not
+    /// counted: a pod may have been made with more of them or fewer than are asked for now.
+    serving: BTreeMap<ProcessClass, (BTreeSet<ProcessGroupId>, usize)>,
     /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
     /// Counted as the database counts zones, and as hosts are counted.
     zones: BTreeMap<(Kind, Sense), BTreeMap<String, usize>>,
@@ -273,10 +274,11 @@ impl Room {
         let mut room =
             Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
         for (class, count) in &desired.counts {
-            room.serving.insert(*class, (0, *count as usize * desired.servers_per_pod(*class) as usize));
+            room.serving.insert(*class, (BTreeSet::new(), *count as usize));
         }
         // One that was restarted at another address is listed twice for some seconds, with the same port.
         let mut counted = BTreeSet::new();
+        let mut servers: BTreeMap<(&ProcessGroupId, ProcessClass), usize> = BTreeMap::new();
         for (address, process) in report.processes.iter().filter(|(_, process)| process.excluded != Some(true)) {
             let (Some(class), Some(group)) = (process.class, &process.group) else { continue };
             // Who was removed and included again is listed for some seconds more, as dead as it is, before and after it is forgotten.
@@ -289,14 +291,20 @@ impl Room {
                 continue;
             }
             if counted.insert((group, port(bare(address)))) {
-                room.count(class, process);
+                room.count_zone(class, process);
+                *servers.entry((group, class)).or_default() += 1;
+            }
+        }
+        for ((id, class), listed) in servers {
+            let has = draft.roster.pod(id, class).map_or(1, |pod| pod.servers as usize);
+            if listed >= has {
+                room.serving.entry(class).or_default().0.insert(id.clone());
             }
         }
         room
     }
 
-    fn count(&mut self, class: ProcessClass, process: &ProcessReport) {
-        self.serving.entry(class).or_default().0 += 1;
+    fn count_zone(&mut self, class: ProcessClass, process: &ProcessReport) {
         for sense in Sense::ALL {
             let Some(zone) = sense.zone(process) else { continue };
             for kind in Kind::of(class) {
@@ -314,7 +322,7 @@ impl Room {
         }
         let before = self.clone();
         if !draft.is_being_made_again(id, group.class) {
-            self.subtract(group.class, &servers);
+            self.subtract(id, group.class, &servers);
         }
         let Some(hold) = self.too_little(id, group.class).filter(|_| !servers.is_empty()) else { return Ok(()) };
         *self = before;
@@ -323,7 +331,7 @@ impl Room {
 
     /// What would be too few without it.
     fn too_little(&self, id: &ProcessGroupId, class: ProcessClass) -> Option<Hold> {
-        let (serving, wanted) = self.serving.get(&class).copied().unwrap_or_default();
+        let (serving, wanted) = self.serving.get(&class).map_or((0, 0), |(serving, wanted)| (serving.len(), *wanted));
         if !Gate::ExclusionHeadroom.passes(serving >= wanted) {
             let sentence = format!("{id} is excluded once a successor serves: without it too few {class} processes would");
             let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, format!("more processes of class {class}"));
@@ -332,11 +340,11 @@ impl Room {
         self.too_few_zones(id, class).filter(|_| holds_copies(class))
     }
 
-    fn subtract(&mut self, class: ProcessClass, servers: &[Server<'_>]) {
+    fn subtract(&mut self, id: &ProcessGroupId, class: ProcessClass, servers: &[Server<'_>]) {
+        if let Some((serving, _)) = self.serving.get_mut(&class) {
+            serving.remove(id);
+        }
         for server in each_once(servers) {
-            if let Some((serving, _)) = self.serving.get_mut(&class) {
-                *serving = serving.saturating_sub(1);
-            }
             for (kind, sense) in Kind::of(class).iter().flat_map(|kind| Sense::ALL.map(|sense| (*kind, sense))) {
                 let (Some(zones), Some(zone)) = (self.zones.get_mut(&(kind, sense)), sense.zone(server.process)) else {
                     continue;

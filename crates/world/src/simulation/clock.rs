@@ -1,5 +1,6 @@
 //! Virtual time: it moves when nobody has anything left to do.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,17 +10,16 @@ use tokio::time::Instant;
 /// When every simulated world begins: 2026-01-01T00:00:00Z.
 const BEGINNING: i64 = 1_767_225_600;
 
-/// A wall clock on top of tokio's paused one. It can jump, as the clocks of machines do.
+/// The time of a world, on top of tokio's paused clock.
 #[derive(Debug)]
 pub struct SimulatedClock {
     started: Instant,
-    jumped: AtomicI64,
 }
 
 impl SimulatedClock {
     /// A clock that shows the beginning. It must be made inside the simulated runtime.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), jumped: AtomicI64::new(0) }
+        Self { started: Instant::now() }
     }
 
     /// The time at which every world begins.
@@ -32,19 +32,40 @@ impl SimulatedClock {
         SignedDuration::try_from(self.started.elapsed()).unwrap_or(SignedDuration::MAX)
     }
 
-    /// The time without jumps, which the cluster itself goes by.
+    /// The time now, which the cluster itself goes by.
     pub(crate) fn true_now(&self) -> Timestamp {
         Self::beginning() + self.elapsed()
     }
+}
 
-    /// Puts the clock forward or back.
+/// The wall clock of one machine. It can jump, as the clocks of machines do.
+#[derive(Clone, Debug)]
+pub(crate) struct MachineClock {
+    world: Arc<SimulatedClock>,
+    jumped: Arc<AtomicI64>,
+}
+
+impl MachineClock {
+    /// A clock that is right.
+    pub(crate) fn new(world: Arc<SimulatedClock>) -> Self {
+        Self { world, jumped: Arc::default() }
+    }
+
+    /// Puts it forward or back.
     pub(crate) fn jump(&self, seconds: i64) {
         self.jumped.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
+impl Clock for MachineClock {
+    fn now(&self) -> Timestamp {
+        self.world.true_now() + SignedDuration::from_secs(self.jumped.load(Ordering::Relaxed))
+    }
+}
+
+/// Where no clock ever jumps.
 impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
-        self.true_now() + SignedDuration::from_secs(self.jumped.load(Ordering::Relaxed))
+        self.true_now()
     }
 }

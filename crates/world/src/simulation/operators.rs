@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::chance::Chance;
-use super::clock::SimulatedClock;
+use super::clock::{MachineClock, SimulatedClock};
 use super::connection::Connection;
 use super::faults::{Faults, OPERATOR};
 use crate::database::Databases;
@@ -29,6 +29,8 @@ pub(super) struct Operators {
 
 struct Running {
     name: String,
+    /// Each runs on another machine.
+    clock: MachineClock,
     stop: CancellationToken,
     /// It was asked to end, so it is not started again.
     ends: bool,
@@ -55,10 +57,18 @@ impl Operators {
         let lease = LeaseSettings::new(NAMESPACE, "quorate", name.clone());
         let settings = Settings { namespace: None, rounds_at_once: 4, lease };
         let client = self.kubernetes.client_of(&name, NAMESPACE);
-        let operator = Operator::new(client, Arc::clone(&self.clock) as Arc<_>, Arc::new(databases), settings);
+        let clock = MachineClock::new(Arc::clone(&self.clock));
+        let operator = Operator::new(client, Arc::new(clock.clone()), Arc::new(databases), settings);
         let stop = CancellationToken::new();
         let task = tokio::spawn(operator.run(stop.clone()));
-        self.running.push(Running { name, stop, ends: false, task });
+        self.running.push(Running { name, clock, stop, ends: false, task });
+    }
+
+    /// The clock of one of them jumps; says whose.
+    pub(super) fn jump(&self, seconds: i64) -> Option<&str> {
+        let one = self.running.get(usize::try_from(seconds.unsigned_abs()).unwrap_or(0) % self.running.len().max(1))?;
+        one.clock.jump(seconds);
+        Some(&one.name)
     }
 
     /// Asks the oldest one to end, if another one is there.

@@ -11,6 +11,7 @@ use quorate_operator::checked_wish;
 use super::hands::DISK_WORN;
 use super::run::World;
 use super::trouble::MUCH_DATA;
+use super::wishes::SHAPE;
 use crate::database::Database;
 use crate::mirror::Mirror;
 use crate::scenery;
@@ -44,9 +45,10 @@ impl World {
                 if spec.distribution.is_some() || few_nodes { WAVES } else { Duration::ZERO },
             ]
         });
+        let shapes = if self.faults.count(SHAPE) > 0 { WAVES } else { Duration::ZERO };
         let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
         let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
-        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks + data
+        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks + data + shapes
     }
 
     /// What the status still holds, and which process groups are not as they should be.

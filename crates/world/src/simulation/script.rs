@@ -57,7 +57,7 @@ pub enum Trouble {
     VolumeLost { pick: u64 },
     /// A disk begins to fail: its process serves on, and complains.
     DiskWorn { pick: u64 },
-    /// The operators' clocks jump.
+    /// The clock of an operator jumps.
     ClockJump { seconds: i64 },
     /// All watches of the operators end.
     WatchesEnd,
@@ -73,6 +73,8 @@ pub enum Trouble {
     Domains { pick: u64 },
     /// A user asks for two logical fault domains, and for coordinators among storage alone: some of them share a domain.
     SharedDomains,
+    /// A user asks for another shape of process groups, or for another way to go about it.
+    Shape { pick: u64 },
     /// A user has automatic replacements counted in another way.
     Rationing { pick: u64 },
     /// A user sets a knob, for which servers must be restarted.

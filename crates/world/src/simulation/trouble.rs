@@ -90,8 +90,9 @@ impl World {
             Trouble::VolumeLost { pick } => self.lose_volume(pick),
             Trouble::DiskWorn { pick } => self.wear_out_a_disk(pick),
             Trouble::ClockJump { seconds } => {
-                self.faults.fault("clock jump", format!("the operators' clocks jump by {seconds} s"));
-                self.clock.jump(seconds);
+                if let Some(operator) = self.operators.jump(seconds) {
+                    self.faults.fault("clock jump", format!("the clock of {operator} jumps by {seconds} s"));
+                }
             }
             Trouble::WatchesEnd => {
                 self.faults.fault("watches ended", "all watches end");
@@ -106,6 +107,7 @@ impl World {
             Trouble::Resize { pick } => self.ask_for_another_number(pick),
             Trouble::Domains { pick } => self.ask_for_fault_domains(pick),
             Trouble::SharedDomains => self.ask_for_coordinators_that_share_domains(),
+            Trouble::Shape { pick } => self.ask_for_another_shape(pick),
             Trouble::Rationing { pick } => self.ask_for_another_ration(pick),
             Trouble::Knob { pick } => self.ask_for_a_knob(pick),
             Trouble::Template { pick } => self.ask_for_other_pods(pick),

@@ -2,11 +2,19 @@
 
 use quorate_api::foundationdb::{CoordinatorSelection, Distribution, FoundationDBCluster, PodUpdateStrategy};
 use quorate_foundationdb::{ProcessClass, labels};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::run::World;
 use super::trouble::{Repair, chosen};
 use crate::scenery::{CLUSTER, NAMESPACE};
+
+/// What another shape is counted as.
+pub(super) const SHAPE: &str = "shape";
+/// So many fields of it.
+const SHAPES: u64 = 10;
+/// Volumes never shrink.
+const LARGER: &str = "192Gi";
+const STRATEGIES: [&str; 3] = ["Delete", "Replace", "ReplaceTransactionSystem"];
 
 impl World {
     pub(super) fn edit(&self, change: impl FnOnce(&mut FoundationDBCluster)) {
@@ -93,6 +101,33 @@ impl World {
             spec.automation_options.get_or_insert_default().pod_update_strategy = Some(PodUpdateStrategy::Delete);
             let of_storage = spec.processes.get_or_insert_default().entry(ProcessClass::Storage.name().to_owned()).or_default();
             of_storage.pod_template = serde_json::from_value(alone).ok();
+        });
+    }
+
+    /// What is set once and hardly ever changed, changed all the same.
+    pub(super) fn ask_for_another_shape(&self, pick: u64) {
+        let one_of = |all: &[Value]| chosen(all, pick / SHAPES).clone();
+        let (field, value) = match pick % SHAPES {
+            0 => ("/storageServersPerPod", one_of(&[json!(1), json!(2)])),
+            1 => ("/logServersPerPod", one_of(&[json!(1), json!(2)])),
+            2 => ("/processGroupIDPrefix", one_of(&[json!(""), json!("a"), json!("b")])),
+            3 => ("/processes/general/volumeClaimTemplate/spec/resources/requests/storage", json!(LARGER)),
+            4 => ("/automationOptions/useLocalitiesForExclusion", one_of(&[json!(true), json!(false)])),
+            5 => ("/automationOptions/podUpdateStrategy", one_of(&STRATEGIES.map(Value::from))),
+            // Whoever says All wants all of it at once, whatever that costs.
+            6 => ("/automationOptions/deletionMode", one_of(&["Zone", "ProcessGroup"].map(Value::from))),
+            7 => ("/automationOptions/removalMode", one_of(&["All", "Zone", "ProcessGroup"].map(Value::from))),
+            8 => ("/databaseConfiguration/storage_engine", one_of(&["ssd-2", "ssd-rocksdb-v1"].map(Value::from))),
+            _ => ("/databaseConfiguration/resolvers", one_of(&[json!(1), json!(2)])),
+        };
+        self.faults.fault(SHAPE, format!("a user sets {field} to {value}"));
+        self.edit(|cluster| {
+            let mut spec = serde_json::to_value(&cluster.spec).unwrap_or_default();
+            let place = field[1..].split('/').fold(&mut spec, |place, name| &mut place[name]);
+            *place = value;
+            if let Ok(changed) = serde_json::from_value(spec) {
+                cluster.spec = changed;
+            }
         });
     }
 

@@ -193,6 +193,18 @@ fn who_is_being_made_again_needs_a_successor_like_anybody() {
 }
 
 #[test]
+fn more_servers_per_pod_than_successors_were_made_with_are_no_reason_to_wait_for_ever() {
+    let mut cluster = Cluster::usual();
+    let old = ["log-1", "log-2", "log-3", "log-4"];
+    cluster.desired.remove = old.map(str::to_owned).into();
+    cluster.round(1);
+    cluster.desired.servers_per_pod.insert(Log, 2);
+    let done = cluster.rounds(200);
+    let excluded = exclusions(&done);
+    assert!(old.iter().all(|id| excluded.iter().any(|step| step.contains(id))), "{done:?} {:?}", cluster.decided().holds);
+}
+
+#[test]
 fn fewer_servers_per_pod_are_no_reason_to_wait() {
     let mut cluster = Cluster::usual();
     // Two servers in each pod, until the successors are there, which have one.

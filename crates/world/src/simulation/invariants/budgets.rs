@@ -73,7 +73,7 @@ impl Invariants {
         if !stage.database.is_some_and(|database| database.servers().any(|server| server.group == id && long(&server))) {
             return;
         }
-        let (zone, volume) = (server.zone.clone(), server.volume.clone());
+        let zone = server.zone.clone();
         let other = self.taken_down.iter().find(|(_, other)| **other != zone);
         let other = other.map(|(other, in_zone)| format!("{other} in zone {in_zone}"));
         self.demand(26, other.is_none(), || {
@@ -86,10 +86,10 @@ impl Invariants {
             format!("{client} took {id} in zone {zone} down, and copies have been missing for long; now {missing}")
         });
         self.majority_stays(client, id, stage);
-        let down = |other: &str| {
-            let group = self.memory.servers.values().find(|(server, _)| server.volume == other).map(|(server, _)| &server.group);
-            other == volume
-                || group.is_none_or(|group| !self.memory.may_serve(group, arrival.sent) || self.taken_down.contains_key(group))
+        let down = |volume: &str| {
+            self.memory.volumes.get(volume).is_none_or(|group| {
+                group == id || !self.memory.may_serve(group, arrival.sent) || self.taken_down.contains_key(group)
+            })
         };
         let unreadable = stage.database.is_some_and(|database| database.unreadable_without(down));
         self.demand(21, !unreadable, || format!("{client} took {id} down, and some data can't be read without it"));

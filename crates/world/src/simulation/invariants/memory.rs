@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::stage::{Group, Stage};
@@ -17,8 +17,10 @@ pub(super) const KNOWN_AFTER: Duration = Duration::from_secs(45);
 /// What was so, and when it was so last.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Servers by their process groups, and when they ran last.
+    /// The first server of each process group, and when it ran last.
     pub(super) servers: BTreeMap<String, (Server, Instant)>,
+    /// Whose volume is whose, of all servers.
+    pub(super) volumes: BTreeMap<String, String>,
     /// When a server of each process group was last not excluded.
     included: BTreeMap<String, Instant>,
     /// When commits were accepted last.
@@ -53,10 +55,14 @@ impl Memory {
         if self.connection.as_ref().is_none_or(|(known, _)| *known != connection) {
             self.connection = Some((connection, stage.now));
         }
-        for server in database.servers() {
+        let mut servers: Vec<Server> = database.servers().collect();
+        // Coordinators are the first server of their pod.
+        servers.sort_by(|one, other| other.address.cmp(&one.address));
+        for server in servers {
             if !server.excluded {
                 self.included.insert(server.group.clone(), stage.now);
             }
+            self.volumes.insert(server.volume.clone(), server.group.clone());
             self.servers.insert(server.group.clone(), (server, stage.now));
         }
     }
@@ -65,7 +71,8 @@ impl Memory {
         let Some(cluster) = stage.cluster() else { return };
         self.uptime = SignedDuration::try_from(cluster.spec.minimum_uptime_for_bounce()).unwrap_or_default();
         self.asked_away.extend(cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten().cloned());
-        let processes = serde_json::to_value(&cluster.spec.processes).unwrap_or_default();
+        let spec = &cluster.spec;
+        let processes = json!([spec.processes, spec.storage_servers_per_pod, spec.log_servers_per_pod]);
         if self.processes.last() != Some(&processes) {
             self.processes.push(processes);
         }

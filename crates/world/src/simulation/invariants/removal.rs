@@ -28,7 +28,8 @@ impl Invariants {
     /// 19: a process group goes when nothing is left on it, or when a user asked for it to go as it is. Even then no coordinator goes.
     pub(super) fn goes_empty(&mut self, arrival: &Arrival, volume: &str, group: Group<'_>, stage: Stage<'_>) {
         let (Arrival { client, name, sent, .. }, Some(database)) = (arrival, stage.database) else { return };
-        let needed = database.needs(volume).filter(|_| !group.is_skipped());
+        let of_others = self.memory.volumes.iter().filter(|(_, id)| *id == group.id).map(|(volume, _)| volume.as_str());
+        let needed = of_others.chain([volume]).find_map(|volume| database.needs(volume)).filter(|_| !group.is_skipped());
         self.demand(19, needed.is_none(), || format!("{client} deleted {name}, and {}", needed.unwrap_or_default()));
         // Somebody else may have made it one since.
         let coordinates = database.coordinates_on(volume) && self.memory.coordinators_are_known(*sent);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 
 use super::domains::moves_are_due;
-use super::stage::{Group, StatusWrite, groups_of, wanted};
+use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
 
 /// Every limit is left as it is when nobody says anything.
@@ -62,6 +63,7 @@ impl Invariants {
         let ration = Ration::of(before);
         let marked_before = |id: &str| groups_of(before).any(|group| group.id == id && group.is_marked());
         let fresh = groups_of(after).filter(|group| group.is_marked() && !marked_before(group.id));
+        let fresh = fresh.filter(|group| !is_misfit(*group, before, stage));
         let automatic: Vec<Group<'_>> = fresh.filter(|group| is_automatic(*group, before, after)).collect();
         // Who was found empty by the same look at the database is no longer in flight.
         let still = ration.in_flight(after);
@@ -127,6 +129,23 @@ impl Invariants {
             self.demand(53, used >= LIMIT, || format!("{} waits, and {used} are in its bucket", hold.about));
         }
     }
+}
+
+/// Whether a process group is asked to have another name or another volume.
+fn is_misfit(group: Group<'_>, cluster: &FoundationDBCluster, stage: Stage<'_>) -> bool {
+    let prefix = cluster.spec.process_group_id_prefix.as_deref().filter(|prefix| !prefix.is_empty());
+    let class = group.class().map_or("", ProcessClass::name);
+    let named = prefix.map_or_else(|| format!("{class}-"), |prefix| format!("{prefix}-{class}-"));
+    let template = cluster.spec.processes.as_ref().and_then(|processes| processes.get("general")?.volume_claim_template.as_ref());
+    let asked = template.and_then(|template| template.spec.as_ref()).and_then(size);
+    let claims = stage.world.claims.values().filter(|claim| group_of(&claim.metadata).is_some_and(|id| id == group.id));
+    let mut sizes = claims.filter_map(|claim| size(claim.spec.as_ref()?));
+    !group.id.starts_with(&named) || asked.is_some_and(|asked| sizes.any(|has| has != asked))
+}
+
+fn size(claim: &PersistentVolumeClaimSpec) -> Option<&str> {
+    let asked = claim.resources.as_ref()?.requests.as_ref()?;
+    asked.get("storage").map(|size| size.0.as_str())
 }
 
 /// Whether a process group was marked because it failed: it was known before, nobody asked for it, there are not too many, its pod is as

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use quorate_foundationdb::ProcessClass;
 
-use super::stage::group_of;
+use super::stage::{class_of, group_of};
 use super::{Invariants, Stage};
 use crate::view::is_ready;
 
@@ -13,12 +13,12 @@ impl Invariants {
     /// Each class has as many process groups as were asked for, each with a ready pod; nothing is excluded and everything is whole.
     pub(crate) fn all_is_as_asked(&mut self, stage: Stage<'_>) {
         let ids: BTreeSet<&str> = stage.groups().map(|group| group.id).collect();
-        let ready: BTreeSet<&String> =
-            stage.world.pods.values().filter(|pod| is_ready(pod)).filter_map(|pod| group_of(&pod.metadata)).collect();
+        let ready: Vec<&str> =
+            stage.world.pods.values().filter(|pod| is_ready(pod)).filter_map(|pod| class_of(&pod.metadata)).collect();
         for class in [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless] {
             let want = stage.wanted(class);
-            let recorded = ids.iter().filter(|id| id.starts_with(class.name())).count();
-            let up = ready.iter().filter(|id| id.starts_with(class.name())).count();
+            let recorded = stage.groups().filter(|group| group.class() == Some(class)).count();
+            let up = ready.iter().filter(|of| **of == class.name()).count();
             for number in [55, 57, 59] {
                 self.demand(number, recorded == want && up == recorded, || {
                     format!("{want} of class {class} were asked for; {recorded} are recorded and {up} have a ready pod")
