@@ -48,7 +48,7 @@ impl Shell {
         normalised(&format!("{text}exit {}\n", output.status.code().unwrap_or(-1)))
     }
 
-    /// What a watch prints while another command runs.
+    /// What a watch prints while other commands run, after what those print.
     fn watch(&self, line: &str, meanwhile: &[&str], lines: usize) -> String {
         let mut child =
             self.command(&format!("{line} & echo $!; wait")).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -64,13 +64,11 @@ impl Shell {
         };
         // The pid, the header and the object that is there.
         let pid = seen(3).lines().next().unwrap().to_owned();
-        for command in meanwhile {
-            self.run(command);
-        }
+        let others: String = meanwhile.iter().map(|command| self.run(command)).collect();
         let text = seen(lines + 1);
         Command::new("kill").arg(pid).status().unwrap();
         child.wait().unwrap();
-        normalised(text.split_once('\n').unwrap().1)
+        others + &normalised(text.split_once('\n').unwrap().1)
     }
 
     fn write(&self, name: &str, content: &str) {
@@ -181,6 +179,7 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
         "patch pod one -p '{\"spec\":{\"nodeName\":\"n1\"}}' 2>&1 | head -c 200",
         "get pods -l app=story,patched",
         "create -f event.yaml",
+        "get events",
         "get events -o wide",
         "describe pod one",
         "apply -f bad.yaml",

@@ -11,7 +11,7 @@ const WORLDS: u64 = 8;
 /// The scenario whose worlds soon miss a gate, if there is one.
 fn missed_in(gate: Gate) -> Option<&'static str> {
     match gate {
-        Gate::RecordedFirst => Some("api"),
+        Gate::RecordedFirst | Gate::DeleteGuard => Some("api"),
         Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
         Gate::EnoughZonesAtBirth | Gate::EligibleCoordinators => Some("everything"),
         Gate::Skip | Gate::OnlyOurPods => Some("users"),
@@ -23,7 +23,7 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
         Gate::WholeBeforeDisruption => Some("repairs"),
         Gate::ZonesForCopies => Some("hosts"),
         Gate::CoordinatorMajority => Some("shared"),
-        Gate::DeleteGuard | Gate::WholeReport | Gate::UptimeBeforeRestart | Gate::EnoughDomains => None,
+        Gate::WholeReport | Gate::UptimeBeforeRestart | Gate::EnoughDomains => None,
     }
 }
 

@@ -55,6 +55,7 @@ behaviours! {
         an_object_enters_and_leaves_a_selection,
         a_list_can_be_streamed,
         history_that_is_forgotten_is_gone,
+        a_watch_is_told_how_far_it_knows,
         a_watch_ends_in_time,
         a_pod_is_marked_before_it_goes;
     deletion:

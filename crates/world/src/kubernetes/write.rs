@@ -96,9 +96,10 @@ impl State {
     }
 
     pub(crate) fn patch(&mut self, call: &Call) -> Result<Reply, Status> {
+        let kind = patch::kind(&call.resource, &call.content_type)?;
         let old = self.existing(call)?;
         let shown = present::versioned(&call.resource, &old);
-        let patched = patch::apply(&call.resource, &call.content_type, call.body.bytes(), &shown)?;
+        let patched = patch::apply(kind, call.body.bytes(), &shown)?;
         let mut object = decoded(call, patched)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         if object.name() != call.name {

@@ -289,16 +289,84 @@ impl World {
 mod tests {
     use super::*;
 
+    /// What goes wrong in every few worlds. What is rarer, such as a delete that is never told, may be missing in some.
+    const USUAL: &[&str] = &[
+        "409",
+        "410 Gone",
+        "429",
+        "500 after",
+        "500 before",
+        "504 after",
+        "504 before",
+        "all pods deleted",
+        "clock jump",
+        "coordinator lost",
+        "coordinators by hand",
+        "crash after",
+        "crash before",
+        "database: answer lost",
+        "database: client dies",
+        "database: client dies afterwards",
+        "database: hangs",
+        "database: partial report",
+        "disk worn",
+        "edit",
+        "edit and revert",
+        "excluded by hand",
+        "fault domains",
+        "hand-over",
+        "knob",
+        "late write",
+        "lease deleted",
+        "lease outage",
+        "missed event",
+        "much data",
+        "no answer",
+        "node lost",
+        "node tainted",
+        "nodes cordoned",
+        "pod deleted",
+        "pod evicted",
+        "pod stuck terminating",
+        "removal",
+        "removal at once",
+        "resize",
+        "server crashed",
+        "shape",
+        "shared domains",
+        "skip",
+        "slow answer",
+        "stale read",
+        "template",
+        "volume lost",
+        "volumes stuck",
+        "watch lag",
+        "watches ended",
+        "zone lost",
+    ];
+
+    /// What is checked in every few worlds; 52 and 54 only where replacements are counted in another way.
+    const CHECKED: &[u32] = &[
+        1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 50, 51, 53, 55, 56, 57, 58, 59,
+        60, 61, 62, 63, 64, 65,
+    ];
+
     #[test]
     fn a_few_seeds_of_each_scenario_come_to_rest_without_breaking_anything() {
         let runs = Scenario::ALL.iter().flat_map(|scenario| (0..3).map(move |seed| (scenario, seed)));
-        let broken: Vec<String> = runs
-            .filter_map(|(scenario, seed)| {
-                let violation = simulate(scenario, seed).violation?;
-                Some(format!("{} {seed}: {}: {}", scenario.name, violation.invariant, violation.what))
-            })
-            .collect();
+        let reports: Vec<(&Scenario, Report)> = runs.map(|(scenario, seed)| (scenario, simulate(scenario, seed))).collect();
+        let broken = reports.iter().filter_map(|(scenario, report)| {
+            let violation = report.violation.as_ref()?;
+            Some(format!("{} {}: {}: {}", scenario.name, report.seed, violation.invariant, violation.what))
+        });
+        let broken: Vec<String> = broken.collect();
         assert!(broken.is_empty(), "{}", broken.join("\n"));
+        let missing: Vec<_> =
+            USUAL.iter().filter(|fault| !reports.iter().any(|(_, report)| report.faults.contains_key(**fault))).collect();
+        assert!(missing.is_empty(), "nobody met {missing:?}");
+        let unchecked: Vec<_> =
+            CHECKED.iter().filter(|number| !reports.iter().any(|(_, report)| report.invariants.contains_key(number))).collect();
+        assert!(unchecked.is_empty(), "nobody checked {unchecked:?}");
     }
 
     /// Worlds in which something was found once, each of another kind: a lease that was taken and lost between two looks, coordinators that
@@ -343,8 +411,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_tells_the_same_story() {
-        for seed in 0..3 {
-            let (one, other) = (simulate(&Scenario::ALL[0], seed).story, simulate(&Scenario::ALL[0], seed).story);
+        for scenario in Scenario::ALL {
+            let (one, other) = (simulate(scenario, 7).story, simulate(scenario, 7).story);
             let difference = one.iter().zip(&other).find(|(one, other)| one != other);
             assert_eq!(difference, None);
             assert_eq!(one.len(), other.len());
