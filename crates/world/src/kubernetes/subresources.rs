@@ -21,7 +21,7 @@ impl State {
         let old = self.existing(call)?;
         let before = scale_of(call, &old);
         let scale = if call.verb == Verb::Patch {
-            patch::apply(&call.resource, &call.content_type, call.body.bytes(), &before)?
+            patch::apply(patch::kind(&call.resource, &call.content_type)?, call.body.bytes(), &before)?
         } else {
             call.object()?
         };
