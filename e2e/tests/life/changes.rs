@@ -1,9 +1,10 @@
 //! What users change in a cluster that runs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use quorate_e2e::life::Ground;
-use serde_json::json;
+use quorate_e2e::life::{Ground, name_of};
+use serde_json::{Value, json};
 
 use super::{born, born_on, nothing_is_lost, uids};
 
@@ -23,22 +24,29 @@ pub async fn a_knob_is_set_by_a_restart(ground: Arc<Ground>) {
     nothing_is_lost(&stage).await;
 }
 
-pub async fn a_new_pod_template_reaches_the_pods_zone_by_zone(ground: Arc<Ground>) {
+pub async fn a_new_image_reaches_the_pods_zone_by_zone(ground: Arc<Ground>) {
+    const IMAGE: &str = "example.org/foundationdb-kubernetes";
     // As few zones as there can be: each of them costs a recovery, after which the database counts its copies again.
-    let stage = born_on(&ground, 3, "template", &json!({})).await;
+    let stage = born_on(&ground, 3, "image", &json!({})).await;
     let (pods, claims) = (uids(&stage, "pod").await, uids(&stage, "pvc").await);
-    stage.change(&json!({"processes": {"general": {"podTemplate": {"metadata": {"labels": {"team": "blue"}}}}}})).await;
+    let node_of = |pod: &Value| (name_of(pod), pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned());
+    let nodes: BTreeMap<String, String> = stage.list("pod").await.iter().map(node_of).collect();
+    stage.change(&json!({"mainContainer": {"imageConfigs": [{"baseImage": IMAGE}]}})).await;
     stage
         .until("every pod to be made again", async || {
-            let now = uids(&stage, "pod").await;
-            // Pods of one zone at a time: at least one storage and one log pod of another zone are always there.
             let ready = stage.ready_pods().await;
-            assert!(["storage", "log"].iter().all(|class| ready.iter().any(|pod| pod.contains(class))), "{ready:?}");
+            let down: BTreeSet<&String> = nodes.iter().filter(|(pod, _)| !ready.contains(pod)).map(|(_, node)| node).collect();
+            assert!(down.len() <= 1, "pods of {down:?} are down at once");
+            let now = uids(&stage, "pod").await;
             now.len() == 8 && pods.iter().all(|(name, uid)| now.get(name).is_some_and(|now| now != uid))
         })
         .await;
     stage.settled().await;
-    assert!(stage.list("pod").await.iter().all(|pod| pod["metadata"]["labels"]["team"] == "blue"));
+    let has_image = |pod: &Value| {
+        let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+        containers.any(|one| one["image"].as_str().is_some_and(|image| image.starts_with(IMAGE)))
+    };
+    assert!(stage.list("pod").await.iter().all(has_image));
     assert_eq!(uids(&stage, "pvc").await, claims);
     nothing_is_lost(&stage).await;
 }

@@ -25,7 +25,7 @@ const STORIES: &[Story] = stories_on![
     sizes::it_shrinks_and_nothing_is_left_of_who_went,
     sizes::the_object_goes_and_the_volumes_stay,
     changes::a_knob_is_set_by_a_restart,
-    changes::a_new_pod_template_reaches_the_pods_zone_by_zone,
+    changes::a_new_image_reaches_the_pods_zone_by_zone,
     changes::a_process_group_is_replaced_on_request,
     domains::fault_domains_are_turned_on_and_off_as_foretold,
     domains::a_domain_is_on_one_host_or_on_several,

@@ -4,12 +4,14 @@ use quorate_quorum::{Hold, Severity, Step};
 
 use super::{Adds, Draft, lock};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
-use crate::report::ConfigurationReport;
+use crate::report::{Backlog, ConfigurationReport};
 use crate::tolerance::Copies;
 use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
 
 /// Storage servers that are further behind than this have enough to do, in seconds.
 const MOST_LAG: f64 = 60.0;
+/// More than this in the queue of a log or a storage server means the same.
+const LONGEST_QUEUE: f64 = 250.0 * 1024.0 * 1024.0;
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
@@ -89,8 +91,13 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, Strin
         let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());
         return Some((format!("the data is {state}"), "healthy data".to_owned()));
     }
-    if report.lag.is_some_and(|(reading, writing)| reading > MOST_LAG || writing > MOST_LAG) {
+    let Backlog { data_lag, durability_lag, log_queue, storage_queue } = report.backlog;
+    if data_lag > MOST_LAG || durability_lag > MOST_LAG {
         return Some((format!("storage servers are more than {MOST_LAG} s behind"), "storage servers catching up".to_owned()));
+    }
+    let queues = [("a log", log_queue), ("a storage server", storage_queue)];
+    if let Some((whose, _)) = queues.into_iter().find(|(_, queue)| *queue > LONGEST_QUEUE) {
+        return Some((format!("{whose} has more than 250 MiB in its queue"), "the queue getting shorter".to_owned()));
     }
     None
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys};
 use crate::lock::LockReport;
 use crate::report::{
-    ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, port,
+    Backlog, ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, port,
 };
 use crate::tolerance::Copies;
 use crate::{ProcessClass, ProcessGroupId, ProcessReport, RedundancyMode};
@@ -200,7 +200,7 @@ impl Database {
             configuration: Some(configuration),
             connection: Some(self.connection.clone()),
             can_clean_bounce: Some(true),
-            lag: Some((0.1, 1.0)),
+            backlog: Backlog { data_lag: 0.1, durability_lag: 1.0, ..Backlog::default() },
             exclusions_in_progress: Some(self.exclusions_in_progress(now)),
             lock: Some(self.lock.clone()),
             ..report

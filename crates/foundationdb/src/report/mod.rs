@@ -42,8 +42,8 @@ pub struct DatabaseReport {
     pub can_clean_bounce: Option<bool>,
     /// The zone that is under maintenance.
     pub maintenance_zone: Option<String>,
-    /// The longest that any storage server is behind, in seconds: in reading, in writing to disk.
-    pub lag: Option<(f64, f64)>,
+    /// How far servers are behind.
+    pub backlog: Backlog,
     /// Its processes, by their address.
     pub processes: BTreeMap<String, ProcessReport>,
     /// Addresses whose exclusion is not finished; `None` if that is not known. Not part of the document, but read with it.
@@ -61,6 +61,19 @@ pub struct Recovery {
     pub active_generations: Option<u64>,
     /// How long ago it came to its end; below zero while it has not.
     pub seconds_since: Option<f64>,
+}
+
+/// The furthest that any server is behind; 0 where the database says nothing of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Backlog {
+    /// Seconds that a storage server is behind in reading.
+    pub data_lag: f64,
+    /// Seconds that a storage server is behind in writing to disk.
+    pub durability_lag: f64,
+    /// Bytes that a log has in its queue.
+    pub log_queue: f64,
+    /// Bytes that a storage server has in its queue.
+    pub storage_queue: f64,
 }
 
 /// How the data is, by the queue of what is being moved.

@@ -8,7 +8,9 @@ use serde::de::{self, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use super::{ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, ProcessReport, Recovery, Tolerance};
+use super::{
+    Backlog, ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, ProcessReport, Recovery, Tolerance,
+};
 use crate::ProcessGroupId;
 
 /// Why a text is no report.
@@ -150,6 +152,8 @@ struct BounceImpact {
 struct Qos {
     worst_data_lag_storage_server: Option<Lag>,
     worst_durability_lag_storage_server: Option<Lag>,
+    worst_queue_bytes_log_server: Option<f64>,
+    worst_queue_bytes_storage_server: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -230,7 +234,7 @@ impl Status {
             connection: cluster.connection_string,
             can_clean_bounce: cluster.bounce_impact.and_then(|impact| impact.can_clean_bounce),
             maintenance_zone: cluster.maintenance_zone.filter(|zone| !zone.is_empty()),
-            lag: cluster.qos.and_then(Qos::into_report),
+            backlog: cluster.qos.map(Qos::into_report).unwrap_or_default(),
             processes: cluster.processes.0,
             exclusions_in_progress: None,
             lock: None,
@@ -270,8 +274,14 @@ impl FaultTolerance {
 }
 
 impl Qos {
-    fn into_report(self) -> Option<(f64, f64)> {
-        Some((self.worst_data_lag_storage_server?.seconds?, self.worst_durability_lag_storage_server?.seconds?))
+    fn into_report(self) -> Backlog {
+        let seconds = |lag: Option<Lag>| lag.and_then(|lag| lag.seconds).unwrap_or_default();
+        Backlog {
+            data_lag: seconds(self.worst_data_lag_storage_server),
+            durability_lag: seconds(self.worst_durability_lag_storage_server),
+            log_queue: self.worst_queue_bytes_log_server.unwrap_or_default(),
+            storage_queue: self.worst_queue_bytes_storage_server.unwrap_or_default(),
+        }
     }
 }
 
@@ -360,6 +370,15 @@ impl<'de> Deserialize<'de> for Address {
 mod tests {
     use super::super::host;
     use super::*;
+
+    #[test]
+    fn a_report_says_how_far_servers_are_behind() {
+        let status = br#"{"client": {"database_status": {"available": true, "healthy": true}}, "cluster": {"qos": {
+            "worst_data_lag_storage_server": {"seconds": 1.5, "versions": 1500000}, "worst_durability_lag_storage_server": {"seconds": 7},
+            "worst_queue_bytes_log_server": 300000000, "worst_queue_bytes_storage_server": 12}}}"#;
+        let backlog = DatabaseReport::parse(status).unwrap().backlog;
+        assert_eq!(backlog, Backlog { data_lag: 1.5, durability_lag: 7.0, log_queue: 3e8, storage_queue: 12.0 });
+    }
 
     #[test]
     fn a_report_says_who_is_there() {

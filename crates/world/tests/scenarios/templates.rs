@@ -49,6 +49,14 @@ async fn a33_proxies_of_one_kind_and_of_two() {
     stage.until("it is configured", |view| view.configuration()["grv_proxies"] == 1).await;
     stage.rest().await;
     assert_eq!(stage.view().configuration()["commit_proxies"], 2);
+    stage.apply(json!({"databaseConfiguration": {"grv_proxies": null, "commit_proxies": null, "proxies": 5}}));
+    stage.until("it is configured", |view| view.configuration()["proxies"] == 5).await;
+    stage.rest().await;
+    let configuration = stage.view().configuration();
+    assert_eq!((&configuration["commit_proxies"], &configuration["grv_proxies"]), (&json!(4), &json!(1)));
+    let changes = stage.writes("database: configure").len();
+    stage.pass(300).await;
+    assert_eq!(stage.writes("database: configure").len(), changes, "it was told again and again");
 }
 
 #[tokio::test(start_paused = true)]

@@ -280,6 +280,32 @@ proptest! {
             prop_assert!(cluster.kube.recorded.groups.values().all(|group| !group.conditions.contains_key(&GroupCondition::MissingProcesses)));
         }
     }
+
+    #[test]
+    fn a_class_is_packed_whatever_is_asked_of_others(logs in 3_u32..7, stateless in 1_u32..5, domains in 2_u32..5) {
+        let placed = |counts: &[(ProcessClass, u32)]| {
+            let mut cluster = packed(6, 3);
+            cluster.nodes.extend((10..=16).map(|node| format!("node-{node}")));
+            into(&mut cluster, domains);
+            cluster.desired.counts.extend(counts.iter().copied());
+            let gone: Vec<String> = moved(&mut cluster).into_iter().filter(|id| id.starts_with("storage")).collect();
+            (gone, held(&cluster, Storage))
+        };
+        prop_assert_eq!(placed(&[]), placed(&[(Log, logs), (Stateless, stateless)]));
+    }
+
+    #[test]
+    fn off_is_off_whatever_was_asked_for_before(storage in 3_u32..7, domains in 2_u32..5) {
+        let mut cluster = packed(storage, domains);
+        cluster.nodes.extend((10..=16).map(|node| format!("node-{node}")));
+        cluster.desired.generation += 1;
+        cluster.desired.distribution = None;
+        moved(&mut cluster);
+        let unpacked = cluster.kube.recorded.groups.values().all(|group| !group.packed && group.domain().is_none());
+        prop_assert!(unpacked, "{:?}", cluster.kube.recorded.groups);
+        prop_assert_eq!(moved(&mut cluster), Vec::<String>::new());
+        prop_assert!(cluster.kube.pods.values().all(|pod| pod.domain.is_none()));
+    }
 }
 
 /// How many have to go at least: those in retired domains and above the band, or as many as must come elsewhere beyond those that are

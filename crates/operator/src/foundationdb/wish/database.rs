@@ -47,12 +47,14 @@ fn engine(engine: StorageEngine, version: Version, problems: &mut Problems) -> S
 /// What was asked for, by FoundationDB's names. A role of 0 or less is the database's own default.
 fn settings(database: &DatabaseConfiguration) -> BTreeMap<String, i64> {
     let roles = &database.roles;
-    let separate = roles.commit_proxies.is_some() || roles.grv_proxies.is_some();
+    let (commit_proxies, grv_proxies) = match roles.proxies.filter(|proxies| *proxies > 0) {
+        Some(proxies) if roles.commit_proxies.is_none() && roles.grv_proxies.is_none() => of_both_kinds(proxies),
+        _ => (roles.commit_proxies, roles.grv_proxies),
+    };
     let counts = [
         ("logs", roles.logs),
-        ("proxies", roles.proxies.filter(|_| !separate)),
-        ("commit_proxies", roles.commit_proxies),
-        ("grv_proxies", roles.grv_proxies),
+        ("commit_proxies", commit_proxies),
+        ("grv_proxies", grv_proxies),
         ("resolvers", roles.resolvers),
         ("log_routers", roles.log_routers),
         ("remote_logs", roles.remote_logs),
@@ -62,6 +64,15 @@ fn settings(database: &DatabaseConfiguration) -> BTreeMap<String, i64> {
     let counts = counts.into_iter().filter_map(|(name, count)| count.filter(|count| *count > 0).map(|count| (name, count)));
     let wiggle = database.perpetual_storage_wiggle.map(|wiggle| ("perpetual_storage_wiggle", wiggle));
     counts.chain(wiggle).map(|(name, value)| (name.to_owned(), i64::from(value))).collect()
+}
+
+/// How many proxies are for commits and how many for read versions, as fdbcli divides them. The database keeps these two numbers only: told
+/// of their sum beside them, it would never call itself configured as asked.
+fn of_both_kinds(proxies: i32) -> (Option<i32>, Option<i32>) {
+    const MOST_FOR_VERSIONS: i32 = 4;
+    const COMMITS_FOR_EACH: i32 = 3;
+    let versions = (proxies / (COMMITS_FOR_EACH + 1)).clamp(1, MOST_FOR_VERSIONS);
+    (Some((proxies - versions).max(1)), Some(versions))
 }
 
 /// The database to join, if any.

@@ -316,6 +316,15 @@ fn only_what_was_asked_for_is_told_to_the_database() {
 }
 
 #[test]
+fn proxies_are_divided_as_fdbcli_does() {
+    for (proxies, commit, grv) in [(1, 1, 1), (2, 1, 1), (5, 4, 1), (7, 6, 1), (8, 6, 2), (40, 36, 4)] {
+        let settings = wish(json!({"databaseConfiguration": {"proxies": proxies}})).database.settings;
+        let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(settings, [("commit_proxies", commit), ("grv_proxies", grv)], "{proxies}");
+    }
+}
+
+#[test]
 fn automation_is_read_whole() {
     let automation = wish(json!({"version": "7.1.30", "automationOptions": {
         "replacements": {

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
+use quorate_foundationdb::ProcessClass;
+use quorate_foundationdb::forecast;
+use quorate_operator::recorded_status;
 use quorate_quorum::placement::fewest_moves;
 
+use crate::map;
 use crate::tour::cast::Cast;
 use crate::tour::telling::{A_WHILE, Telling};
 
@@ -35,6 +39,7 @@ pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
         even,
         "Each new one goes to the least full domain.",
     );
+    draw(telling.cast());
     let seen = zones_in_words(telling.cast());
     let why = "The label of the pod, the variable in it, the zone that the database knows and the status are one word; and since a domain is a \
         zone to the database, no host may have two of one class.";
@@ -56,6 +61,7 @@ async fn repack(telling: &mut Telling, domains: u32, why: &str) -> Result<()> {
     let what = format!("the cluster is at rest with {domains} domains");
     let slow = "Each of them is excluded only when its successor serves, and goes only when nothing is left on it.";
     telling.await_that(&what, if fewest > 1 { LONG } else { A_WHILE }, done, slow).await;
+    draw(telling.cast());
     let after = storage(telling.cast());
     let moved: Vec<&str> = before.keys().filter(|id| !after.contains_key(*id)).map(String::as_str).collect();
     let seen = format!("{}: {}", moved.len(), moved.join(", "));
@@ -68,6 +74,17 @@ async fn repack(telling: &mut Telling, domains: u32, why: &str) -> Result<()> {
     let stays = |(id, domain): (&String, &String)| after.get(id).is_none_or(|now| now == domain);
     telling.expect("nobody changed its domain", "every one that stayed is where it was", before.iter().all(stays), "");
     Ok(())
+}
+
+/// What `quorate map` would draw of storage.
+fn draw(cast: Cast<'_>) {
+    let mut zones = forecast::zones(&recorded_status(cast.object().status.as_ref()).groups);
+    zones.retain(|class, _| *class == ProcessClass::Storage);
+    println!();
+    for line in map::text("quorate map", &zones).lines() {
+        println!("           {line}");
+    }
+    println!();
 }
 
 /// The live storage process groups and their domains.
