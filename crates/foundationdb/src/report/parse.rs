@@ -150,10 +150,14 @@ struct BounceImpact {
 
 #[derive(Deserialize)]
 struct Qos {
-    worst_data_lag_storage_server: Option<Lag>,
-    worst_durability_lag_storage_server: Option<Lag>,
-    worst_queue_bytes_log_server: Option<f64>,
-    worst_queue_bytes_storage_server: Option<f64>,
+    #[serde(rename = "worst_data_lag_storage_server")]
+    data_lag: Option<Lag>,
+    #[serde(rename = "worst_durability_lag_storage_server")]
+    durability_lag: Option<Lag>,
+    #[serde(rename = "worst_queue_bytes_log_server")]
+    log_queue: Option<f64>,
+    #[serde(rename = "worst_queue_bytes_storage_server")]
+    storage_queue: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -277,10 +281,10 @@ impl Qos {
     fn into_report(self) -> Backlog {
         let seconds = |lag: Option<Lag>| lag.and_then(|lag| lag.seconds).unwrap_or_default();
         Backlog {
-            data_lag: seconds(self.worst_data_lag_storage_server),
-            durability_lag: seconds(self.worst_durability_lag_storage_server),
-            log_queue: self.worst_queue_bytes_log_server.unwrap_or_default(),
-            storage_queue: self.worst_queue_bytes_storage_server.unwrap_or_default(),
+            data_lag: seconds(self.data_lag),
+            durability_lag: seconds(self.durability_lag),
+            log_queue: self.log_queue.unwrap_or_default(),
+            storage_queue: self.storage_queue.unwrap_or_default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may act at all, and that waiting is explained: 28, 62 and 63.
+//! Who may act at all, that nothing recorded goes back, and that waiting is explained: 18, 28, 62 and 63.
 
 use std::time::Duration;
 
@@ -71,6 +71,17 @@ impl Invariants {
         let before = self.epoch;
         self.demand(28, epoch >= before, || format!("the epoch went from {before} back to {epoch}"));
         self.epoch = epoch.max(before);
+    }
+
+    /// 18: the connection string that is recorded is never replaced by an older one.
+    pub(super) fn connections_never_go_back(&mut self, cluster: &FoundationDBCluster) {
+        let Some(connection) = cluster.status.as_ref().and_then(|status| status.connection_string.clone()) else { return };
+        if self.connections.last() == Some(&connection) {
+            return;
+        }
+        let old = self.connections.contains(&connection);
+        self.demand(18, !old, || format!("{connection} is recorded again, and others were since"));
+        self.connections.push(connection);
     }
 
     /// 62: a cluster that is not as it should be says why, or is being worked on.

@@ -38,6 +38,8 @@ pub(crate) struct Invariants {
     /// Who made something of a process group last, and when.
     made: BTreeMap<String, (String, Instant)>,
     epoch: i64,
+    /// Connection strings that were recorded, the newest last.
+    connections: Vec<String>,
     operators: BTreeMap<String, Known>,
     memory: Memory,
     /// Zones of pods that operators took down to make them again, by process group, until they serve again.
@@ -93,6 +95,7 @@ impl Invariants {
         for cluster in stage.world.clusters.values() {
             self.groups_are_recorded_first(cluster, stage);
             self.epochs_never_go_back(cluster);
+            self.connections_never_go_back(cluster);
             self.waiting_is_explained(cluster);
             self.domains_are_true(cluster, stage);
         }
