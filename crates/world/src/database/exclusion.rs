@@ -58,7 +58,9 @@ pub(super) fn bare(address: &str) -> &str {
 
 /// The host of `host:port`.
 pub(super) fn host(address: &str) -> &str {
-    bare(address).rsplit_once(':').map_or(address, |(host, _)| host)
+    let host = bare(address).rsplit_once(':').map_or(address, |(host, _)| host);
+    // The brackets of an address of version 6 belong to its port.
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Whether this is `ip` or `ip:port`.

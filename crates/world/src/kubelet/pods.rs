@@ -1,5 +1,7 @@
 //! The life of a pod on its node: seen, started, ready, stopped, gone.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{HostIP, Node, Pod, PodIP, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -53,7 +55,7 @@ fn live(
         return match seen + settings.start {
             _ if !has_volumes => Outlook::rest(),
             due if now < due => Outlook::at(due),
-            _ => written(pod, start(now, pod, status, addresses)),
+            _ => written(pod, start(now, pod, status, addresses, settings)),
         };
     }
     run(now, pod, status, settings)
@@ -81,11 +83,12 @@ fn see(now: Timestamp, pod: &Pod, node: &Node, mut status: PodStatus) -> PodStat
 }
 
 /// All containers start, and the pod gets its address.
-fn start(now: Timestamp, pod: &Pod, mut status: PodStatus, addresses: &mut Addresses) -> PodStatus {
+fn start(now: Timestamp, pod: &Pod, mut status: PodStatus, addresses: &mut Addresses, settings: &KubeletSettings) -> PodStatus {
     let on_host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or_default();
     let host = status.host_ip.clone().filter(|_| on_host);
     let address = host.unwrap_or_else(|| addresses.take(pod.metadata.uid.as_deref().unwrap_or(name(&pod.metadata))));
-    status.pod_ips = Some(vec![PodIP { ip: address.clone() }]);
+    let second = settings.dual_stack.then(|| address.parse().ok().map(of_the_other_family)).flatten();
+    status.pod_ips = Some([address.clone()].into_iter().chain(second).map(|ip| PodIP { ip }).collect());
     status.pod_ip = Some(address);
     status.phase = Some("Running".to_owned());
     let specs = pod.spec.iter().flat_map(|spec| spec.init_containers.iter().flatten());
@@ -99,6 +102,11 @@ fn start(now: Timestamp, pod: &Pod, mut status: PodStatus, addresses: &mut Addre
     status.container_statuses.iter_mut().flatten().for_each(|container| containers::start(container, now));
     conditions::set(&mut status, now, "Initialized", true, None);
     status
+}
+
+fn of_the_other_family(address: Ipv4Addr) -> String {
+    let [a, b, c, d] = address.octets().map(u16::from);
+    Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, a << 8 | b, c << 8 | d).to_string()
 }
 
 /// The containers run, become ready, crash and start again.

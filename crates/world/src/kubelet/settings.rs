@@ -20,6 +20,8 @@ pub struct KubeletSettings {
     pub lost_after: SignedDuration,
     /// How long pods that say nothing about it stay on a node that is lost.
     pub default_toleration: SignedDuration,
+    /// Whether pods have a second address, of the other family.
+    pub dual_stack: bool,
     /// The provisioners that make volumes, and from where their volumes can be reached.
     pub provisioners: BTreeMap<String, Reach>,
     /// What goes wrong. A fault that is over is to be kept as long as anything remembers it: a container that ran, a node that was lost.
@@ -34,6 +36,7 @@ impl Default for KubeletSettings {
             stop: SignedDuration::from_secs(1),
             lost_after: SignedDuration::from_secs(50),
             default_toleration: SignedDuration::from_secs(300),
+            dual_stack: false,
             provisioners: BTreeMap::new(),
             faults: Vec::new(),
         }

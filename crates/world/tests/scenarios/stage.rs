@@ -290,6 +290,11 @@ impl Stage {
         self.cluster.servers(|servers| servers.crash(NAMESPACE, &pod, 1, now));
     }
 
+    /// From now on pods that start have an address of each family.
+    pub fn give_pods_two_addresses(&self) {
+        self.cluster.change_settings(|settings| settings.dual_stack = true);
+    }
+
     /// Nothing is heard of nodes from now on; they lost power, or only touch.
     pub fn lose_nodes(&self, nodes: &[&str], keeps_running: bool) {
         let during = Window { from: self.clock.true_now(), until: None };

@@ -130,10 +130,24 @@ async fn larger_volumes_that_can_grow_grow_in_place() {
 
 #[tokio::test(start_paused = true)]
 async fn j89_another_address_family() {
-    let stage = Stage::born().await;
-    stage.apply(json!({"routing": {"podIPFamily": 4}}));
-    stage.rest().await;
-    assert!(stage.view().is_available());
+    for (family, begins) in [(4, "198.18."), (6, "[fd00::")] {
+        let stage = Stage::unborn(json!({"routing": {"podIPFamily": family, "useDNSInClusterFile": false}}));
+        stage.give_pods_two_addresses();
+        stage.rest().await;
+        let view = stage.view();
+        assert!(view.is_available());
+        let processes: Vec<Value> = view.groups().keys().flat_map(|id| view.processes(id)).collect();
+        let speaks = |process: &Value| process["address"].as_str().is_some_and(|address| address.starts_with(begins));
+        assert!(processes.len() == 11 && processes.iter().all(speaks), "{processes:?}");
+        let coordinators = stage.truth(|database| database.connection());
+        let mut coordinators = coordinators.split_once('@').unwrap().1.split(',');
+        assert!(coordinators.all(|address| address.starts_with(begins)));
+        // Who is replaced is excluded and included by such an address.
+        let id = view.live("storage").remove(0);
+        stage.apply(json!({"processGroupsToRemove": [id], "automationOptions": {"useLocalitiesForExclusion": false}}));
+        stage.rest().await;
+        assert!(!stage.view().has(&id));
+    }
 }
 
 #[tokio::test(start_paused = true)]
