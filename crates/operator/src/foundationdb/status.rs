@@ -319,3 +319,30 @@ fn conditions(
     let others = old.iter().filter(|condition| !ours.iter().any(|our| our.type_ == condition.type_)).cloned();
     others.chain(ours.iter().cloned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_quorum::Reason;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn shown(hold: &Hold, before: Option<&HoldStatus>, now: i64) -> HoldStatus {
+        let quorate = before.map(|before| QuorateStatus { holds: Some(vec![before.clone()]), ..QuorateStatus::default() });
+        let status = FoundationDBClusterStatus { quorate, ..FoundationDBClusterStatus::default() };
+        shown_hold(hold, Some(&status), at(now))
+    }
+
+    #[test]
+    fn a_hold_that_does_not_say_since_when_holds_since_it_was_first_shown() {
+        let hold = |about: &str| Hold::new(Reason("NoHeadroom"), about, "too few would be left", "more of them");
+        let since = |shown: &HoldStatus| shown.since.as_ref().map(|since| since.0);
+        let first = shown(&hold("log-1"), None, 10);
+        assert_eq!(since(&first), Some(at(10)));
+        assert_eq!(since(&shown(&hold("log-1"), Some(&first), 20)), Some(at(10)), "it is the same one");
+        assert_eq!(since(&shown(&hold("log-2"), Some(&first), 20)), Some(at(20)), "another one begins now");
+        assert_eq!(since(&shown(&hold("log-1").since(at(5)), Some(&first), 20)), Some(at(5)), "its own word counts");
+    }
+}

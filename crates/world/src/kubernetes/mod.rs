@@ -3,7 +3,7 @@
 //! The core is synchronous and deterministic: time comes from outside, uids and generated names from a counter, and everything that a
 //! controller of a real cluster would do on its own is a step that the world takes ([`Kubernetes::collect_garbage`],
 //! [`Kubernetes::compute_budgets`]). On top of it are a [`kube::Client`] without sockets and a server for kubectl. The same suite of
-//! behaviours runs against it and against the real kube-apiserver (`e2e/tests/kubernetes_behaviour.rs`).
+//! behaviours runs against it and against the real kube-apiserver (`e2e/tests/kubernetes_behaviour`).
 //!
 //! It has no server-side apply, no managed fields, no authentication and no admission webhooks.
 

@@ -111,40 +111,36 @@ const EVERYTHING: &[Kind] = &[
     Kind::AllPodsDeleted,
 ];
 
+/// What most scenarios have in common.
+const USUAL: Scenario = Scenario {
+    name: "",
+    about: "",
+    calm: CALM,
+    disturbed: DISTURBED,
+    calls_one_in: 40,
+    events_one_in: 40,
+    nodes: &NODES,
+    bytes: None,
+    kinds: &[],
+};
+
 impl Scenario {
     /// All scenarios; the first is the usual one.
     pub const ALL: &[Self] = &[
         Self {
             name: "everything",
             about: "whatever can go wrong does",
-            calm: CALM,
-            disturbed: DISTURBED,
             calls_one_in: 12,
             events_one_in: 15,
-            nodes: &NODES,
-            bytes: None,
             kinds: EVERYTHING,
+            ..USUAL
         },
-        Self {
-            name: "calm",
-            about: "nothing goes wrong",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 0,
-            events_one_in: 0,
-            nodes: &NODES,
-            bytes: None,
-            kinds: &[],
-        },
+        Self { name: "calm", about: "nothing goes wrong", calls_one_in: 0, events_one_in: 0, kinds: &[], ..USUAL },
         Self {
             name: "api",
             about: "the API server refuses, delays, forgets and lies; the operator crashes",
-            calm: CALM,
-            disturbed: DISTURBED,
             calls_one_in: 6,
             events_one_in: 6,
-            nodes: &NODES,
-            bytes: None,
             // Evictions are what makes the operator delete something.
             kinds: &[
                 Kind::PodEvicted,
@@ -156,16 +152,13 @@ impl Scenario {
                 Kind::HistoryForgotten,
                 Kind::ClockJump,
             ],
+            ..USUAL
         },
         Self {
             name: "nodes",
             about: "nodes, zones, pods and volumes are lost",
-            calm: CALM,
-            disturbed: DISTURBED,
             calls_one_in: 0,
             events_one_in: 30,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::NodeLost,
                 Kind::ZoneLost,
@@ -175,27 +168,20 @@ impl Scenario {
                 Kind::VolumesStuck,
                 Kind::VolumeLost,
             ],
+            ..USUAL
         },
         Self {
             name: "users",
             about: "users edit, revert, delete and pause",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
             events_one_in: 10,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[Kind::PodDeleted, Kind::ForeignPod, Kind::Edit, Kind::EditAndRevert, Kind::Skip, Kind::VolumeLost],
+            ..USUAL
         },
         Self {
             name: "hand-over",
             about: "several operators at once, and a lease that is lost, deleted and not renewed",
-            calm: CALM,
-            disturbed: DISTURBED,
             calls_one_in: 12,
             events_one_in: 15,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::HandOver,
                 Kind::HandOver,
@@ -205,16 +191,14 @@ impl Scenario {
                 Kind::PodEvicted,
                 Kind::PodDeleted,
             ],
+            ..USUAL
         },
         Self {
             name: "birth",
             about: "nodes and volumes are missing while the database is to be created",
             calm: Duration::ZERO,
-            disturbed: DISTURBED,
             calls_one_in: 30,
             events_one_in: 30,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::NodesCordoned,
                 Kind::ZoneLost,
@@ -224,16 +208,11 @@ impl Scenario {
                 Kind::VolumesStuck,
                 Kind::PodDeleted,
             ],
+            ..USUAL
         },
         Self {
             name: "replacements",
             about: "process groups fail, are asked to go and are replaced",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::NodeLost,
                 Kind::ZoneLost,
@@ -248,16 +227,11 @@ impl Scenario {
                 Kind::ServerCrashed,
                 Kind::ExcludedByHand,
             ],
+            ..USUAL
         },
         Self {
             name: "restarts",
             about: "servers and pods are asked to be others, while others fail",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::Knob,
                 Kind::Knob,
@@ -269,16 +243,11 @@ impl Scenario {
                 Kind::NodeLost,
                 Kind::AllPodsDeleted,
             ],
+            ..USUAL
         },
         Self {
             name: "coordinators",
             about: "coordinators are lost, excluded, removed and changed by hand",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::CoordinatorLost,
                 Kind::CoordinatorLost,
@@ -289,16 +258,11 @@ impl Scenario {
                 Kind::Template,
                 Kind::ServerCrashed,
             ],
+            ..USUAL
         },
         Self {
             name: "domains",
             about: "users turn logical fault domains on and off and ask for more or fewer, while nodes fail",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::Domains,
                 Kind::Domains,
@@ -314,16 +278,11 @@ impl Scenario {
                 Kind::ZoneLost,
                 Kind::NodesCordoned,
             ],
+            ..USUAL
         },
         Self {
             name: "shapes",
             about: "users ask for other servers per pod, names, volumes, roles and strategies, while nodes fail",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::Shape,
                 Kind::Shape,
@@ -338,15 +297,11 @@ impl Scenario {
                 Kind::VolumeLost,
                 Kind::ServerCrashed,
             ],
+            ..USUAL
         },
         Self {
             name: "repairs",
             about: "copies are lost and take minutes to make again, while pods are asked to be others",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
             bytes: Some(MUCH_DATA),
             kinds: &[
                 Kind::VolumeLost,
@@ -360,16 +315,11 @@ impl Scenario {
                 Kind::Knob,
                 Kind::NodeLost,
             ],
+            ..USUAL
         },
         Self {
             name: "shared",
             about: "coordinators share logical fault domains, while pods are asked to be others",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
-            nodes: &NODES,
-            bytes: None,
             kinds: &[
                 Kind::Template,
                 Kind::Template,
@@ -379,16 +329,12 @@ impl Scenario {
                 Kind::NodeLost,
                 Kind::CoordinatorsByHand,
             ],
+            ..USUAL
         },
         Self {
             name: "hosts",
             about: "there is hardly a host more than copies, and hosts are lost and left",
-            calm: CALM,
-            disturbed: DISTURBED,
-            calls_one_in: 40,
-            events_one_in: 40,
             nodes: FEW_NODES,
-            bytes: None,
             kinds: &[
                 Kind::NodeTainted,
                 Kind::NodeTainted,
@@ -399,6 +345,7 @@ impl Scenario {
                 Kind::Template,
                 Kind::Resize,
             ],
+            ..USUAL
         },
     ];
 
