@@ -320,6 +320,7 @@ impl Loop {
         self.hands.metrics.round((now - started).as_secs_f64(), outcome.ended != RoundEnded::Well);
         let Some(memory) = self.memories.get_mut(&key) else { return };
         let Outcome { remembered, decision, measured, expected, ended } = outcome;
+        let told_at = remembered.telling.due();
         memory.remembered = remembered;
         memory.unseen.note(&expected, now);
         memory.expected = expected;
@@ -336,6 +337,9 @@ impl Loop {
         if let Some(wake) = decision.wake.0.filter(|_| !matches!(ended, RoundEnded::Badly(_))) {
             let wait = wake.duration_since(self.hands.clock.now().0);
             self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default());
+        }
+        if let Some(told_at) = told_at.filter(|told_at| *told_at > now) {
+            self.queue.wake(&key, told_at);
         }
         self.shown.decided.insert(key, decision, measured);
     }

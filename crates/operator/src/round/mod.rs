@@ -3,6 +3,7 @@
 mod ask;
 mod effects;
 mod expected;
+mod telling;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use crate::metrics::Metrics;
 use crate::{ClusterKey, Leadership};
 use effects::{Done, Stopped};
 pub(crate) use expected::{Expected, Unseen};
+use telling::{Telling, must_be_written};
+use tokio::time::Instant;
 
 /// Everything a round needs besides the cluster.
 #[derive(Clone)]
@@ -52,11 +55,20 @@ pub(crate) struct Remembered {
     pub(crate) taken: BTreeSet<(Kind, String)>,
     /// What the last decision gave notice of.
     pub(crate) said: Vec<Notice>,
+    /// What of the status waits to be written.
+    pub(crate) telling: Telling,
 }
 
 impl Default for Remembered {
     fn default() -> Self {
-        Self { sighting: Sighting::NotAsked, database_changed: false, failures: vec![], taken: BTreeSet::new(), said: vec![] }
+        Self {
+            sighting: Sighting::NotAsked,
+            database_changed: false,
+            failures: vec![],
+            taken: BTreeSet::new(),
+            said: vec![],
+            telling: Telling::default(),
+        }
     }
 }
 
@@ -83,7 +95,7 @@ impl Hands {
     pub(crate) async fn round(
         &self,
         key: &ClusterKey,
-        object: &FoundationDBCluster,
+        object: &Arc<FoundationDBCluster>,
         kube: KubeFacts,
         epoch: Epoch,
         mut remembered: Remembered,
@@ -93,14 +105,15 @@ impl Hands {
         remembered.database_changed = false;
         remembered.sighting = sighting.clone();
         let (now, steady_since) = self.clock.now();
+        let status = remembered.telling.status(object);
         let seen = ClusterSnapshot {
             now,
             steady_since,
             epoch,
             desired,
-            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(object.status.as_ref()), ..kube },
+            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
             database: sighting,
-            journal: recorded_journal(object.status.as_ref()),
+            journal: recorded_journal(status),
         };
         let decision = decide(&seen);
         let measured = Measured::new(&seen, &decision);
@@ -128,15 +141,21 @@ impl Hands {
     /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.
     async fn carry_out(
         &self,
-        object: &FoundationDBCluster,
+        object: &Arc<FoundationDBCluster>,
         seen: &ClusterSnapshot,
         decision: &ClusterDecision,
         done: &mut Done,
         remembered: &mut Remembered,
     ) -> Result<(), Stopped> {
-        let shown = shown_status(object.status.as_ref(), decision, &seen.desired, seen.now);
-        if object.status.as_ref() != Some(&shown) {
-            let mut written = object.clone();
+        let before = remembered.telling.status(object);
+        let shown = shown_status(before, decision, &seen.desired, seen.now);
+        let now = Instant::now();
+        if object.status.as_ref() == Some(&shown) {
+            remembered.telling.nothing_waits();
+        } else if !remembered.telling.is_time(now) && !must_be_written(before, seen, decision) {
+            remembered.telling.waits(object, shown);
+        } else {
+            let mut written = FoundationDBCluster::clone(object);
             written.status = Some(shown);
             if !Gate::RecordedFirst.stands() {
                 self.perform_all(seen, decision, done).await?;
@@ -144,6 +163,7 @@ impl Hands {
             self.check_leading(seen.epoch)?;
             self.write_status(&written, &seen.desired.namespace, &seen.desired.name).await?;
             done.expected.object_was = Some(seen.desired.resource_version.clone());
+            remembered.telling.was_written(now);
         }
         self.perform_all(seen, decision, done).await?;
         remembered.failures.clone_from(&done.failures);

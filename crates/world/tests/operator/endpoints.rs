@@ -11,16 +11,16 @@ use k8s_openapi::api::core::v1::Pod;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Target};
 use quorate_operator::{Shown, router};
+use quorate_world::Stage;
 use quorate_world::kubernetes::{CallInfo, Interceptor, Status, Verdict};
-use quorate_world::{Stage, scenery};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tower::ServiceExt;
 
-use super::{any_object_crd, cluster, count, seconds, start, world};
+use super::{any_object_crd, at_rest, cluster, count, seconds, start, world};
 
 /// A database that nobody reaches.
-struct Unreachable;
+pub(super) struct Unreachable;
 
 impl FoundationDb for Unreachable {
     fn call<'a>(&'a self, _: &'a Target, _: Call, _: Duration) -> BoxFuture<'a, Result<Answer, Failure>> {
@@ -138,19 +138,6 @@ async fn a_decision_grows_old() {
     let then = age();
     sleep(Duration::from_secs(40)).await;
     assert!((age() - then - 40.0).abs() < 0.1, "{then}, then {}", age());
-}
-
-/// A small cluster in three zones, at rest.
-async fn at_rest() -> Stage {
-    let stage = Stage::new(scenery::NODES).unwrap();
-    stage.kubernetes().create_value(scenery::sample()).unwrap();
-    let is_whole = |stage: &Stage| {
-        let decisions = stage.shown.decisions();
-        decisions.values().any(|decision| decision.status.reconciled_groups == 11 && decision.steps.is_empty())
-    };
-    assert!(stage.until(Duration::from_secs(600), is_whole).await);
-    stage.pass(Duration::from_secs(60)).await;
-    stage
 }
 
 fn members(metrics: &str, class: &str, health: &str) -> usize {

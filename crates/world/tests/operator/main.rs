@@ -1,17 +1,20 @@
-//! The operator itself, in virtual time, on an embedded Kubernetes in which nobody runs pods.
+//! The operator itself, in virtual time, on an embedded Kubernetes; where it says so, with somebody who runs pods.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod at_once;
 mod endpoints;
 mod keeps_going;
 mod lease;
+mod telling;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use quorate_fdb_client::FoundationDb;
 use quorate_operator::{Clock, LeaseSettings, Operator, Settings, Shown};
 use quorate_world::kubernetes::Kubernetes;
+use quorate_world::{Stage, scenery};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -89,4 +92,17 @@ fn seconds(metrics: &str, name: &str) -> f64 {
 fn value<'a>(metrics: &'a str, name: &str) -> &'a str {
     let line = metrics.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {metrics}"));
     line.rsplit(' ').next().unwrap()
+}
+
+/// A small cluster in three zones, at rest.
+async fn at_rest() -> Stage {
+    let stage = Stage::new(scenery::NODES).unwrap();
+    stage.kubernetes().create_value(scenery::sample()).unwrap();
+    let is_whole = |stage: &Stage| {
+        let decisions = stage.shown.decisions();
+        decisions.values().any(|decision| decision.status.reconciled_groups == 11 && decision.steps.is_empty())
+    };
+    assert!(stage.until(Duration::from_secs(600), is_whole).await);
+    stage.pass(Duration::from_secs(60)).await;
+    stage
 }

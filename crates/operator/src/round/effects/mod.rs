@@ -34,7 +34,7 @@ pub(super) enum Stopped {
 
 /// Who carries out a step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+pub(super) enum Side {
     Kubernetes,
     Database,
 }
@@ -163,7 +163,7 @@ impl Hands {
     }
 }
 
-fn side(step: &ClusterStep) -> Side {
+pub(super) fn side(step: &ClusterStep) -> Side {
     match &step.effect {
         Effect::Adds(
             Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) | Adds::Lock { .. } | Adds::DenyList { .. },
