@@ -119,7 +119,8 @@ mod tests {
     use jiff::Timestamp;
     use quorate_foundationdb::decide::{Adds, TakesAway};
     use quorate_foundationdb::{GroupCondition, decide};
-    use quorate_quorum::{Budget, Guard, JournalEntry, Sighting, Step};
+    use quorate_quorum::budget::Budget;
+    use quorate_quorum::{Guard, JournalEntry, Sighting, Step};
     use serde_json::json;
 
     use super::*;
