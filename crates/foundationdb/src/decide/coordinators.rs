@@ -235,6 +235,12 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
     alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
 }
 
+/// Whether the coordinators are to change, and those who stay are in too few zones for them.
+pub(super) fn lack_zones<'a>(draft: &Draft<'a>, report: &'a DatabaseReport) -> bool {
+    let (standing, wanted) = (Standing::of(report), draft.seen.desired.coordinator_count());
+    standing.wrong(draft).is_some() && chosen(draft, &standing, wanted).len() < wanted
+}
+
 fn is_first(address: &str) -> bool {
     matches!(port(bare(address)), "4500" | "4501")
 }

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, lock};
+use super::{Draft, TakesAway, coordinators, lock};
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
@@ -86,16 +86,19 @@ pub(super) fn has_headroom(draft: &Draft<'_>, report: &DatabaseReport, class: Pr
     Room::of(draft, report).serving.get(&class).is_some_and(|(serving, wanted)| serving.len() >= wanted + going)
 }
 
-/// Whether all successors of those of a class that are to go serve, and yet in too few zones to go without them.
+/// Whether all successors of those of a class that are to go serve, and yet in too few zones to go without them: for all copies, or for
+/// the coordinators that are to change before anybody of them goes.
 pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
-    let Some(report) = draft.report.filter(|_| holds_copies(class)) else { return false };
+    let Some(report) = draft.report else { return false };
     let mut room = Room::of(draft, report);
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
     for (id, group) in going {
         room.subtract(id, class, &draft.members.of(id, group));
     }
     let all_serve = room.serving.get(&class).is_some_and(|(serving, wanted)| serving.len() >= *wanted);
-    all_serve && room.lacking(class).is_some()
+    let lacks_zones = || holds_copies(class) && room.lacking(class).is_some();
+    let may_coordinate = draft.seen.desired.coordinator_priority(class).is_some();
+    all_serve && (lacks_zones() || may_coordinate && coordinators::lack_zones(draft, report))
 }
 
 /// Storage: each that fits, at once; nothing recovers.

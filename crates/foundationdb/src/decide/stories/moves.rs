@@ -173,6 +173,22 @@ fn who_waits_for_zones_does_not_hold_up_the_moves_that_make_them() {
 }
 
 #[test]
+fn coordinators_that_wait_for_zones_do_not_hold_up_the_moves_that_make_them() {
+    let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
+    // Everybody new lands on two hosts, and three coordinators need three.
+    let nodes = std::mem::replace(&mut cluster.nodes, vec!["node-10".to_owned(), "node-11".to_owned()]);
+    into(&mut cluster, 2);
+    cluster.until(|decision| decision.holds.iter().any(|hold| hold.reason == crate::reasons::NOT_ENOUGH_COORDINATORS));
+    cluster.rounds(100);
+    assert!(cluster.decided().steps.is_empty(), "nothing goes on without another host");
+    cluster.nodes.extend(nodes);
+    cluster.nodes.push("node-12".to_owned());
+    into(&mut cluster, 3);
+    moved(&mut cluster);
+    assert_eq!(storage(&cluster), [2, 2, 2]);
+}
+
+#[test]
 fn a_whole_domain_is_made_again_at_once() {
     let mut cluster = packed(9, 3);
     cluster.desired.image = "fdb:another".to_owned();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass, domain_key, labels, objects};
+use quorate_operator::checked_wish;
 
 use super::super::faults::Arrival;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
@@ -238,13 +239,19 @@ impl Invariants {
     }
 }
 
-/// Whether those of a class that stay are on fewer hosts than there are copies.
+/// Whether those of a class that stay are on fewer hosts than there are copies, or those of all classes on fewer than there are to be
+/// coordinators.
 fn are_crowded(cluster: &FoundationDBCluster, class: ProcessClass, stage: Stage<'_>) -> bool {
     let Some((storage, log)) = stage.database.and_then(Database::replicas) else { return false };
-    let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
-    let stay = ours.filter(|pod| live(cluster, class).any(|group| group_of(&pod.metadata).is_some_and(|id| id == group.id)));
-    let hosts: BTreeSet<&str> = stay.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect();
-    hosts.len() < if class == ProcessClass::Storage { storage } else { log }
+    let hosts = |classes: &[ProcessClass]| {
+        let stay: BTreeSet<&str> = classes.iter().flat_map(|class| live(cluster, *class)).map(|group| group.id).collect();
+        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let stay = ours.filter(|pod| group_of(&pod.metadata).is_some_and(|id| stay.contains(id.as_str())));
+        stay.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect::<BTreeSet<_>>().len()
+    };
+    let wish = checked_wish(cluster);
+    let eligible: Vec<ProcessClass> = CLASSES.into_iter().filter(|class| wish.coordinator_priority(*class).is_some()).collect();
+    hosts(&[class]) < if class == ProcessClass::Storage { storage } else { log } || hosts(&eligible) < wish.coordinator_count()
 }
 
 /// A process group and its domain.
