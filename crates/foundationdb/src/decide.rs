@@ -254,15 +254,17 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     if *deleting {
         let sentence = "the object is being deleted, so nothing is added; its volumes stay unless it says otherwise";
         let released_by = "nothing; create the object again to use the volumes again";
-        return vec![Hold::new(reasons::BEING_DELETED, name, sentence, released_by)];
+        return vec![Hold::new(reasons::BEING_DELETED, name, sentence, released_by).compared("deleted", "not deleted")];
     }
     if !Gate::Skip.passes(!skip) {
-        return vec![Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false")];
+        let hold = Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false");
+        return vec![hold.compared("true", "false")];
     }
     if let Some((pod, _)) = seen.kube.pods.iter().find(|(_, pod)| is_ours(&seen.desired, pod) && pod.asked_for.is_none()) {
         let sentence = format!("pod {pod} was made by another operator, so this one changes nothing");
         let released_by = "stopping the other operator and asking for adoption";
-        return vec![Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by)];
+        let hold = Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by);
+        return vec![hold.compared("a pod that does not say what it was asked to be", "none")];
     }
     // A version that can't be read is a problem of its own, and not a change to another one.
     let problem = |problem: &crate::FieldProblem| {
@@ -270,7 +272,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
             "{}: {}; until that is put right nothing is changed, and nothing that is lost is made again",
             problem.field, problem.problem
         );
-        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right)
+        Hold::new(reasons::INVALID_SPEC, &problem.field, sentence, &problem.right).compared(&problem.problem, &problem.right)
     };
     if !problems.is_empty() {
         return problems.iter().map(problem).collect();

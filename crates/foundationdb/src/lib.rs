@@ -14,6 +14,7 @@ pub mod forecast;
 pub mod lock;
 pub mod monitor;
 pub mod objects;
+mod obstacle;
 mod process_group;
 mod quantity;
 pub mod reasons;

@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn what_the_others_follow_from_is_said_first() {
         let held = |reasons: &[Reason]| {
-            let holds: Vec<Hold> = reasons.iter().map(|reason| Hold::new(*reason, "it", "is held", "time")).collect();
+            let holds: Vec<Hold> =
+                reasons.iter().map(|reason| Hold::new(*reason, "it", "is held", "time").compared(1, 2)).collect();
             most_urgent(&holds).map(|hold| hold.reason)
         };
         assert_eq!(held(&[]), None);

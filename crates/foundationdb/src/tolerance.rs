@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::configuration::redundancy_keys;
+use crate::obstacle::Obstacle;
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode};
 
 /// So long after a process vanished the database knows what that means; before, its "healthy" is about the time before.
@@ -86,28 +87,43 @@ pub fn is_replicated(report: &DatabaseReport) -> bool {
 }
 
 /// What stands in the way of taking a whole zone down for a while, in the order in which it matters.
-pub fn missing_for_a_disruption(report: &DatabaseReport, mode: RedundancyMode, lost_zones: &BTreeSet<String>) -> Option<String> {
+pub fn missing_for_a_disruption(
+    report: &DatabaseReport,
+    mode: RedundancyMode,
+    lost_zones: &BTreeSet<String>,
+) -> Option<Obstacle> {
     let copies = copies(report, mode);
     if !report.is_whole() {
-        return Some("the database's report is not whole".to_owned());
+        return Some(Obstacle::partial_report());
     }
     if !lost_zones.is_empty() {
         let zones: Vec<&str> = lost_zones.iter().map(String::as_str).collect();
-        return Some(format!("copies in zone {} are not there", zones.join(", ")));
+        let because = format!("copies in zone {} are not there", zones.join(", "));
+        return Some(Obstacle::new(because, format!("{} zones with lost copies", zones.len()), "none"));
     }
-    let Some(data) = &report.data else { return Some("the database does not say how its data is".to_owned()) };
+    let Some(data) = &report.data else {
+        return Some(Obstacle::new("the database does not say how its data is", "nothing known of the data", "healthy"));
+    };
     if data.healthy != Some(true) || report.full_replication != Some(true) {
-        return Some(format!("the data is {}", if data.name.is_empty() { "not healthy" } else { &data.name }));
+        let state = if data.name.is_empty() { "not healthy" } else { &data.name };
+        return Some(Obstacle::new(format!("the data is {state}"), state, "healthy"));
     }
     if data.min_replicas_remaining.is_none_or(|replicas| replicas < copies.storage) {
-        return Some(format!("some data has fewer than {} copies", copies.storage));
+        let because = format!("some data has fewer than {} copies", copies.storage);
+        let left = data.min_replicas_remaining.map_or_else(|| "an unknown number".to_owned(), |replicas| replicas.to_string());
+        return Some(Obstacle::new(because, format!("{left} copies of some data"), copies.storage));
     }
     if report.logs.is_none_or(|log| log.fault_tolerance + 1 < log.replication_factor) {
-        return Some("some logs lack copies".to_owned());
+        let tolerates = report.logs.map_or_else(|| "nothing known of them".to_owned(), |log| log.fault_tolerance.to_string());
+        let needed = report.logs.map_or(copies.log.saturating_sub(1).into(), |log| log.replication_factor - 1);
+        let measured = format!("losses that the logs tolerate: {tolerates}");
+        return Some(Obstacle::new("some logs lack copies", measured, format!("at least {needed}")));
     }
     let dead = report.coordinators.iter().filter(|coordinator| !coordinator.reachable).count();
     if dead > 0 || report.coordinators.is_empty() {
-        return Some(format!("{dead} of {} coordinators do not answer", report.coordinators.len()));
+        let because = format!("{dead} of {} coordinators do not answer", report.coordinators.len());
+        let answer = report.coordinators.len() - dead;
+        return Some(Obstacle::new(because, format!("{answer} coordinators answer"), "all of them"));
     }
     None
 }

@@ -199,9 +199,7 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
         text.push_str("  it comes to no end by itself:\n");
         for hold in &plan.held {
             writeln!(text, "    {} ({}): {}", hold.reason, hold.about, hold.sentence).ok();
-            if let (Some(measured), Some(threshold)) = (&hold.measured, &hold.threshold) {
-                writeln!(text, "      measured: {measured}, needed: {threshold}").ok();
-            }
+            writeln!(text, "      measured: {}, needed: {}", hold.measured, hold.threshold).ok();
             writeln!(text, "      released by: {}", hold.released_by).ok();
         }
     }

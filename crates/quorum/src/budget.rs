@@ -52,8 +52,8 @@ pub enum NoRecovery {
     Another(String),
     /// The last one is under way or was too short a time ago.
     TooRecent(SignedDuration),
-    /// Too many generations are still needed.
-    TooManyGenerations(u64),
+    /// Too many generations are still needed: so many, if anybody knows, and at most so many may be.
+    TooManyGenerations(Option<u64>, u64),
 }
 
 impl NoRecovery {
@@ -62,7 +62,7 @@ impl NoRecovery {
         match self {
             Self::Another(what) => format!("after another change that costs a recovery ({what})"),
             Self::TooRecent(spacing) => format!("{} s after {last}", spacing.as_secs()),
-            Self::TooManyGenerations(most) => format!("once at most {most} generations of the log are needed"),
+            Self::TooManyGenerations(_, most) => format!("once at most {most} generations of the log are needed"),
         }
     }
 
@@ -71,7 +71,21 @@ impl NoRecovery {
         match self {
             Self::Another(_) => "that recovery being over".to_owned(),
             Self::TooRecent(spacing) => format!("{} s without a recovery", spacing.as_secs()),
-            Self::TooManyGenerations(_) => "the database coming to rest".to_owned(),
+            Self::TooManyGenerations(..) => "the database coming to rest".to_owned(),
+        }
+    }
+
+    /// What was measured, and what is needed. How long ago the last recovery was changes all the time, so it is not told.
+    pub fn compared(&self) -> (String, String) {
+        match self {
+            Self::Another(_) => ("1 recovery in this decision".to_owned(), "none".to_owned()),
+            Self::TooRecent(spacing) => {
+                (format!("less than {} s", spacing.as_secs()), format!("{} s since the last recovery", spacing.as_secs()))
+            }
+            Self::TooManyGenerations(needed, most) => {
+                let needed = needed.map_or_else(|| "an unknown number".to_owned(), |needed| needed.to_string());
+                (format!("{needed} generations needed"), format!("at most {most}"))
+            }
         }
     }
 }
@@ -106,7 +120,7 @@ impl Budget {
             return Err(NoRecovery::TooRecent(spacing));
         }
         if calm.generations.is_none_or(|generations| generations > calm.most_generations) {
-            return Err(NoRecovery::TooManyGenerations(calm.most_generations));
+            return Err(NoRecovery::TooManyGenerations(calm.generations, calm.most_generations));
         }
         self.recovery = Some(what.to_owned());
         Ok(Permit { granted_for: what.to_owned() })
@@ -123,7 +137,8 @@ impl Budget {
     pub fn disrupt(&mut self, what: &str, zone: &str) -> Result<Permit, Box<Hold>> {
         if let Some(recovery) = &self.recovery {
             let sentence = format!("{what} in zone {zone} is left alone, because in the same moment {recovery}");
-            return Err(Box::new(Hold::new(ANOTHER_ZONE_IS_DISRUPTED, what, sentence, "the next report of the database")));
+            let hold = Hold::new(ANOTHER_ZONE_IS_DISRUPTED, what, sentence, "the next report of the database");
+            return Err(Box::new(hold.compared("1 recovery in this decision", "none")));
         }
         let others = self.disrupted.iter().filter(|other| *other != zone).count();
         if others >= self.at_most {
@@ -166,7 +181,7 @@ mod tests {
         assert!(budget.disrupt("storage-2", "a").is_ok());
         let hold = budget.disrupt("storage-3", "b").unwrap_err();
         assert_eq!(hold.reason, ANOTHER_ZONE_IS_DISRUPTED);
-        assert_eq!(hold.measured.as_deref(), Some("1 zones disrupted"));
+        assert_eq!(hold.measured, "1 zones disrupted");
     }
 
     #[test]
@@ -197,7 +212,7 @@ mod tests {
             assert_eq!(budget.recover("a", &restless, spacing), Err(NoRecovery::TooRecent(spacing)));
         }
         for restless in [calm(Some(120), None), calm(Some(120), Some(11))] {
-            assert_eq!(budget.recover("a", &restless, spacing), Err(NoRecovery::TooManyGenerations(10)));
+            assert_eq!(budget.recover("a", &restless, spacing), Err(NoRecovery::TooManyGenerations(restless.generations, 10)));
         }
         assert!(budget.recover("a", &calm(Some(120), Some(10)), spacing).is_ok());
         assert_eq!(budget.recover("b", &calm(Some(120), Some(1)), spacing), Err(NoRecovery::Another("a".to_owned())));

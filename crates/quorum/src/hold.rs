@@ -27,35 +27,51 @@ pub struct Hold {
     /// What is not done, and why.
     pub sentence: String,
     /// The value that was measured.
-    pub measured: Option<String>,
+    pub measured: String,
     /// The value it was compared with.
-    pub threshold: Option<String>,
+    pub threshold: String,
     /// Since when it holds.
     pub since: Option<Timestamp>,
     /// What would release it.
     pub released_by: String,
 }
 
-impl Hold {
-    /// A hold with its sentence and what would release it.
-    pub fn new(reason: Reason, about: impl Into<String>, sentence: impl Into<String>, released_by: impl Into<String>) -> Self {
-        Self {
+/// A hold that does not say yet what was measured. No other can be made: whoever is held may ask by how much.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Unmeasured {
+    reason: Reason,
+    about: String,
+    sentence: String,
+    released_by: String,
+}
+
+impl Unmeasured {
+    /// The two values that were compared. They must not change while nothing else does: every change is written down.
+    pub fn compared(self, measured: impl fmt::Display, threshold: impl fmt::Display) -> Hold {
+        let Self { reason, about, sentence, released_by } = self;
+        Hold {
             reason,
-            about: about.into(),
-            sentence: sentence.into(),
-            measured: None,
-            threshold: None,
+            about,
+            sentence,
+            measured: measured.to_string(),
+            threshold: threshold.to_string(),
             since: None,
-            released_by: released_by.into(),
+            released_by,
         }
     }
+}
 
-    /// The two values that were compared.
-    #[must_use]
-    pub fn compared(mut self, measured: impl fmt::Display, threshold: impl fmt::Display) -> Self {
-        self.measured = Some(measured.to_string());
-        self.threshold = Some(threshold.to_string());
-        self
+impl Hold {
+    /// A hold with its sentence and what would release it.
+    #[expect(clippy::new_ret_no_self, reason = "it is one once its values are told")]
+    pub fn new(
+        reason: Reason,
+        about: impl Into<String>,
+        sentence: impl Into<String>,
+        released_by: impl Into<String>,
+    ) -> Unmeasured {
+        Unmeasured { reason, about: about.into(), sentence: sentence.into(), released_by: released_by.into() }
     }
 
     /// Since when it holds.
@@ -70,9 +86,7 @@ impl Hold {
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}): {}", self.reason, self.about, self.sentence)?;
-        if let (Some(measured), Some(threshold)) = (&self.measured, &self.threshold) {
-            write!(f, "\n  measured: {measured}, needed: {threshold}")?;
-        }
+        write!(f, "\n  measured: {}, needed: {}", self.measured, self.threshold)?;
         if let Some(since) = self.since {
             write!(f, "\n  since: {since}")?;
         }

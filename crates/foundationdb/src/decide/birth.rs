@@ -164,7 +164,8 @@ fn create(draft: &mut Draft<'_>) {
             if !report.available {
                 let sentence = "whether the database exists is not known yet: its coordinators have not said so";
                 let released_by = "a report that says so; one of a database that was never created takes up to a minute";
-                draft.holds.push(Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by));
+                let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by);
+                draft.holds.push(hold.compared("coordinators that say nothing of a database", "their word"));
             }
             return;
         }

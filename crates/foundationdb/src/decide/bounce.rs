@@ -4,6 +4,7 @@
 use quorate_quorum::{Gate, Hold, JournalEntry, Severity, Step};
 
 use super::{Draft, TakesAway, lock};
+use crate::obstacle::Obstacle;
 use crate::report::bare;
 use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
@@ -25,7 +26,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
     if let Some((obstacle, released_by)) = obstacle(draft, &wrong) {
         let sentence = format!("{} process groups wait for a restart with new arguments: {obstacle}", wrong.len());
-        draft.holds.push(Hold::new(reasons::RESTART_HELD, wrong[0].to_string(), sentence, released_by));
+        let hold = Hold::new(reasons::RESTART_HELD, wrong[0].to_string(), sentence, released_by);
+        draft.holds.push(hold.compared(obstacle.measured, obstacle.needed));
         return;
     }
     let spacing = draft.seen.desired.automation.uptime_before_bounce;
@@ -50,16 +52,18 @@ pub(super) fn takes_part(draft: &Draft<'_>, id: &ProcessGroupId, group: &Process
 }
 
 /// What stands in the way, and what would clear it.
-fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(String, String)> {
+fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(Obstacle, String)> {
     let automation = &draft.seen.desired.automation;
     if !automation.kill_processes {
-        return Some(("killProcesses is false".to_owned(), "automationOptions.killProcesses: true".to_owned()));
+        let obstacle = Obstacle::new("killProcesses is false", "false", "true");
+        return Some((obstacle, "automationOptions.killProcesses: true".to_owned()));
     }
     let Some(report) = draft.report.filter(|report| report.is_whole()) else {
-        return Some(("the database's report is not whole".to_owned(), "a whole report".to_owned()));
+        return Some((Obstacle::partial_report(), "a whole report".to_owned()));
     };
     if draft.status.journal.0.contains_key(JOURNAL) {
-        return Some(("one was begun a moment ago".to_owned(), "the database showing what became of it".to_owned()));
+        let obstacle = Obstacle::new("one was begun a moment ago", "1 restart under way", "none");
+        return Some((obstacle, "the database showing what became of it".to_owned()));
     }
     // Whoever is missing for longer is restarted anyway when it comes back.
     let patience = automation.ignore_missing_after;
@@ -76,27 +80,26 @@ fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(String, Stri
         .map(|(id, _)| id.0.as_str())
         .collect();
     if !Gate::ConfigurationEverywhere.passes(unsynced.is_empty()) {
-        let obstacle = format!(
+        let because = format!(
             "{} of {} monitors have not seen the new configuration, such as {}",
             unsynced.len(),
             draft.status.groups.len(),
             unsynced[0]
         );
+        let obstacle = Obstacle::new(because, format!("{} monitors without it", unsynced.len()), "none");
         return Some((obstacle, "the kubelets bringing the ConfigMap to the pods, which takes up to a minute".to_owned()));
     }
     let other_pods =
         wrong.iter().filter(|id| draft.status.groups[*id].conditions.contains_key(&GroupCondition::IncorrectPodSpec)).count();
     if other_pods > 0 {
-        return Some((
-            format!("{other_pods} of their pods are to be made again first"),
-            "those pods being made again".to_owned(),
-        ));
+        let because = format!("{other_pods} of their pods are to be made again first");
+        let obstacle = Obstacle::new(because, format!("{other_pods} pods to be made again"), "none");
+        return Some((obstacle, "those pods being made again".to_owned()));
     }
     if report.can_clean_bounce == Some(false) {
-        return Some((
-            "the database says that not all of them would come back".to_owned(),
-            "the database saying otherwise".to_owned(),
-        ));
+        let because = "the database says that not all of them would come back";
+        let obstacle = Obstacle::new(because, "bounce_impact.can_clean_bounce is false", "true");
+        return Some((obstacle, "the database saying otherwise".to_owned()));
     }
     let needed = automation.uptime_before_bounce.as_secs_f64();
     let young = wrong
@@ -104,6 +107,9 @@ fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(String, Stri
         .flat_map(|id| draft.members.of(id, &draft.status.groups[id]).into_owned())
         .filter(|server| server.process.uptime.is_none_or(|uptime| uptime < needed))
         .count();
-    (!Gate::UptimeBeforeRestart.passes(young == 0))
-        .then(|| (format!("some of their servers run for less than {needed} s"), format!("all of them running for {needed} s")))
+    (!Gate::UptimeBeforeRestart.passes(young == 0)).then(|| {
+        let because = format!("some of their servers run for less than {needed} s");
+        let obstacle = Obstacle::new(because, format!("{young} servers that run for less"), "none");
+        (obstacle, format!("all of them running for {needed} s"))
+    })
 }

@@ -51,7 +51,8 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, claim: &ClaimFacts, wa
     let guard = Guard::epoch(draft.seen.epoch).and_object(&claim.uid, &claim.resource_version);
     if let Some(since) = claim.deleted_since {
         let sentence = format!("the volume claim {name} of {id} is being deleted, so its data will be gone");
-        draft.holds.push(Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "the claim being gone").since(since));
+        let hold = Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "the claim being gone");
+        draft.holds.push(hold.compared("a claim that is being deleted", "none of this name").since(since));
         return;
     }
     if claim.owned != desired.delete_volumes {

@@ -18,12 +18,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !Gate::OnlyOurPods.passes(existing.owner.as_deref() == Some(&desired.uid)) {
         let name = objects::config_map_name(desired);
         let sentence = format!("the ConfigMap {name} belongs to somebody else, so it is not changed and no server starts");
-        draft.holds.push(Hold::new(
-            reasons::CONFIG_MAP_NOT_OURS,
-            &name,
-            sentence,
-            "the other ConfigMap being renamed or deleted",
-        ));
+        let released_by = "the other ConfigMap being renamed or deleted";
+        let owner = existing.owner.as_deref().map_or_else(|| "no owner".to_owned(), |uid| format!("owner {uid}"));
+        let hold = Hold::new(reasons::CONFIG_MAP_NOT_OURS, &name, sentence, released_by);
+        draft.holds.push(hold.compared(owner, format!("owner {}", desired.uid)));
         return;
     }
     let data = wanted.data.get_or_insert_default();

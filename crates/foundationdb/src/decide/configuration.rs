@@ -4,6 +4,7 @@ use quorate_quorum::{Hold, Severity, Step};
 
 use super::{Adds, Draft, lock};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
+use crate::obstacle::Obstacle;
 use crate::report::{Backlog, ConfigurationReport};
 use crate::tolerance::Copies;
 use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
@@ -26,12 +27,14 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !desired.automation.configure_database {
         let sentence = format!("the database is configured otherwise than asked for ({what}), and configureDatabase is false");
         let released_by = "automationOptions.configureDatabase: true";
-        draft.holds.push(Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by));
+        let hold = Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by);
+        draft.holds.push(hold.compared("false", "true"));
         return;
     }
     if let Some((obstacle, released_by)) = obstacle(desired, report) {
         let sentence = format!("the database is not reconfigured yet ({what}), because {obstacle}");
-        draft.holds.push(Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by));
+        let hold = Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by);
+        draft.holds.push(hold.compared(obstacle.measured, obstacle.needed));
         return;
     }
     let spacing = desired.automation.timers.recovery_before_configuration;
@@ -70,34 +73,40 @@ fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (Con
 }
 
 /// What makes this no time for it, and what would change that.
-fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(String, String)> {
+fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(Obstacle, String)> {
     let asked = desired.redundancy_mode();
     let copies = Copies::of(asked);
     let zones =
         report.zones(|process| process.excluded == Some(false) && process.class.is_some_and(crate::tolerance::holds_copies));
     let needed = copies.log.max(copies.storage) as usize;
     if zones < needed {
-        let obstacle = format!("{asked} needs {needed} zones with storage or log processes, and there are {zones}");
+        let because = format!("{asked} needs {needed} zones with storage or log processes, and there are {zones}");
+        let obstacle = Obstacle::new(because, format!("{zones} zones"), format!("at least {needed}"));
         return Some((obstacle, "processes in more zones".to_owned()));
     }
     if asked.spans_halls() {
         let halls = report.halls(asked);
         if halls.len() != 3 {
-            let obstacle = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());
+            let because = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());
+            let obstacle = Obstacle::new(because, halls.len(), "3");
             return Some((obstacle, "processes in exactly three of them".to_owned()));
         }
     }
     if report.data.as_ref().is_none_or(|data| data.healthy != Some(true)) {
         let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());
-        return Some((format!("the data is {state}"), "healthy data".to_owned()));
+        return Some((Obstacle::new(format!("the data is {state}"), state, "healthy"), "healthy data".to_owned()));
     }
     let Backlog { data_lag, durability_lag, log_queue, storage_queue } = report.backlog;
     if data_lag > MOST_LAG || durability_lag > MOST_LAG {
-        return Some((format!("storage servers are more than {MOST_LAG} s behind"), "storage servers catching up".to_owned()));
+        let because = format!("storage servers are more than {MOST_LAG} s behind");
+        let obstacle = Obstacle::new(because, format!("more than {MOST_LAG} s"), format!("at most {MOST_LAG} s"));
+        return Some((obstacle, "storage servers catching up".to_owned()));
     }
     let queues = [("a log", log_queue), ("a storage server", storage_queue)];
     if let Some((whose, _)) = queues.into_iter().find(|(_, queue)| *queue > LONGEST_QUEUE) {
-        return Some((format!("{whose} has more than 250 MiB in its queue"), "the queue getting shorter".to_owned()));
+        let because = format!("{whose} has more than 250 MiB in its queue");
+        let obstacle = Obstacle::new(because, "more than 250 MiB", "at most 250 MiB");
+        return Some((obstacle, "the queue getting shorter".to_owned()));
     }
     None
 }

@@ -55,9 +55,9 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             draft.wake.at(due);
             let sentence =
                 format!("the coordinator of {id} does not answer; it is given time to come back before another takes its place");
-            draft.holds.push(
-                Hold::new(reasons::COORDINATORS_HELD, id.to_string(), sentence, format!("its return, or {due}")).since(since),
-            );
+            let patience = draft.seen.desired.automation.timers.recovery_before_missing_coordinator.as_secs();
+            let hold = Hold::new(reasons::COORDINATORS_HELD, id.to_string(), sentence, format!("its return, or {due}"));
+            draft.holds.push(hold.compared(format!("away for less than {patience} s"), format!("{patience} s")).since(since));
             return;
         }
     }
@@ -235,10 +235,13 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
     alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
 }
 
-/// Whether the coordinators are to change, and those who stay are in too few zones for them.
+/// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not.
 pub(super) fn lack_zones<'a>(draft: &Draft<'a>, report: &'a DatabaseReport) -> bool {
-    let (standing, wanted) = (Standing::of(report), draft.seen.desired.coordinator_count());
-    standing.wrong(draft).is_some() && chosen(draft, &standing, wanted).len() < wanted
+    let desired = &draft.seen.desired;
+    let stays = |group: &ProcessGroup| group.removal.is_none() && desired.coordinator_priority(group.class).is_some();
+    let stay = draft.status.groups.iter().filter(|(_, group)| stays(group));
+    let zones: BTreeSet<String> = stay.filter_map(|(id, group)| draft.physical_zone(id, group)).collect();
+    zones.len() < desired.coordinator_count() && Standing::of(report).wrong(draft).is_some()
 }
 
 fn is_first(address: &str) -> bool {

@@ -5,6 +5,7 @@
 use quorate_quorum::JournalEntry;
 
 use super::Draft;
+use crate::obstacle::Obstacle;
 use crate::{DatabaseReport, RedundancyMode, tolerance};
 
 /// What missing copies are written down as.
@@ -28,11 +29,12 @@ pub(super) fn may_be_missing(report: Option<&DatabaseReport>, mode: RedundancyMo
 }
 
 /// What was missing, where the database says nothing of it.
-pub(super) fn missing(draft: &Draft<'_>) -> Option<String> {
+pub(super) fn missing(draft: &Draft<'_>) -> Option<Obstacle> {
     let entry = draft.status.journal.0.get(OF_THE_DATA)?;
     let knows_after = tolerance::DATABASE_KNOWS_AFTER.as_secs();
-    Some(format!(
+    let because = format!(
         "copies were missing since {}, and the database may have forgotten; {knows_after} s after a recovery it knows",
         entry.since
-    ))
+    );
+    Some(Obstacle::new(because, format!("less than {knows_after} s"), format!("{knows_after} s since the last recovery")))
 }

@@ -9,6 +9,7 @@ use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Se
 use super::members::Members;
 use super::roster::Roster;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
+use crate::obstacle::Obstacle;
 use crate::report::{MOST_GENERATIONS, bare, host};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
@@ -17,7 +18,7 @@ pub(super) const WHILE_UNDER_WAY: SignedDuration = SignedDuration::from_secs(5);
 /// How often a cluster at rest is looked at.
 const AT_REST: SignedDuration = SignedDuration::from_secs(30);
 /// A report that is older than this is not acted on.
-const REPORT_IS_GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
+pub(super) const REPORT_IS_GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
 /// For this long a restart that was begun keeps another from beginning.
 const RESTART_IS_SEEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// A pod that was to be deleted and is still there as before was not: the call was lost, or whoever was to make it is.
@@ -247,10 +248,10 @@ impl<'a> Draft<'a> {
     }
 
     /// What is missing to take a whole zone down for a while, if anything.
-    pub(super) fn not_whole(&self) -> Option<String> {
-        let Some(report) = self.report else { return Some("the database does not answer".to_owned()) };
+    pub(super) fn not_whole(&self) -> Option<Obstacle> {
+        let Some(report) = self.report else { return Some(Obstacle::no_answer()) };
         if self.members.are_still_joining() {
-            return Some("some processes have just started".to_owned());
+            return Some(Obstacle::new("some processes have just started", "processes that have not said who they are", "none"));
         }
         let lost = tolerance::lost(&self.status.groups, report, |since| self.seen.lasted(since));
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
@@ -274,7 +275,8 @@ impl<'a> Draft<'a> {
                     |generation| format!("the recovery to generation {generation}"),
                 );
                 let sentence = format!("{what} only {}", refusal.when(&generation));
-                self.holds.push(Hold::new(reason, about, sentence, refusal.released_by()));
+                let (measured, needed) = refusal.compared();
+                self.holds.push(Hold::new(reason, about, sentence, refusal.released_by()).compared(measured, needed));
                 None
             }
         }
@@ -287,7 +289,8 @@ impl<'a> Draft<'a> {
     pub(super) fn finish(mut self) -> ClusterDecision {
         for failure in &self.seen.kube.failures {
             let released_by = "the next attempt, if what it says was put right";
-            self.holds.push(Hold::new(reasons::STEP_FAILED, &self.seen.desired.name, failure.clone(), released_by));
+            let hold = Hold::new(reasons::STEP_FAILED, &self.seen.desired.name, failure.clone(), released_by);
+            self.holds.push(hold.compared("1 attempt that failed", "none"));
         }
         // A new database calls itself unhealthy for half a minute; nobody should wait for longer than that to hear that it is well.
         let at_rest = self.steps.is_empty() && self.holds.is_empty() && self.status.healthy != Some(false);

@@ -10,6 +10,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
 use super::{Draft, TakesAway, coordinators, lock};
+use crate::obstacle::Obstacle;
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
@@ -30,15 +31,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         return;
     }
     let Some(report) = draft.report.filter(|report| Gate::WholeReport.passes(report.is_whole())) else {
-        return hold(draft, &candidates, "the database's report is not whole", "a whole report");
+        return hold(draft, &candidates, &Obstacle::partial_report(), "a whole report");
     };
-    if report.active_generations().is_none_or(|generations| generations > MOST_GENERATIONS) {
-        return hold(
-            draft,
-            &candidates,
-            "the database has not come to rest after its last recoveries",
-            "fewer generations of the log",
-        );
+    let generations = report.active_generations();
+    if generations.is_none_or(|generations| generations > MOST_GENERATIONS) {
+        let needed = generations.map_or_else(|| "an unknown number".to_owned(), |generations| generations.to_string());
+        let because = "the database has not come to rest after its last recoveries";
+        let obstacle =
+            Obstacle::new(because, format!("{needed} generations of the log needed"), format!("at most {MOST_GENERATIONS}"));
+        return hold(draft, &candidates, &obstacle, "fewer generations of the log");
     }
     let (nameless, named): (Vec<_>, Vec<_>) =
         candidates.into_iter().partition(|id| places(draft, id, &draft.status.groups[id]).is_empty());
@@ -62,7 +63,8 @@ fn let_go(draft: &mut Draft<'_>, nameless: Vec<ProcessGroupId>) {
     }
     if let Some(missing) = draft.not_whole() {
         let because = format!("they never had an address to be excluded by; and {missing}");
-        return hold(draft, &nameless, &because, "everything else being whole");
+        let obstacle = Obstacle::new(because, missing.measured, missing.needed);
+        return hold(draft, &nameless, &obstacle, "everything else being whole");
     }
     for id in nameless {
         let serves = !draft.members.of(&id, &draft.status.groups[&id]).is_empty();
@@ -132,7 +134,9 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
         let sentence =
             format!("{} wait for {first}: the transaction system is excluded together, in one recovery", names(&granted));
         let released_by = format!("{first} having room to go");
-        draft.holds.push(Hold::new(reasons::EXCLUDED_TOGETHER, first.to_string(), sentence, released_by));
+        let hold = Hold::new(reasons::EXCLUDED_TOGETHER, first.to_string(), sentence, released_by);
+        let all = granted.len() + refused.len();
+        draft.holds.push(hold.compared(format!("{} of {all} could go", granted.len()), "all of them"));
         granted.clear();
     }
     draft.holds.extend(refused.into_iter().map(|(_, hold)| *hold));
@@ -195,23 +199,24 @@ fn names<'a>(ids: impl IntoIterator<Item = &'a ProcessGroupId>) -> String {
     ids.into_iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], because: &str, released_by: &str) {
-    let sentence = format!("{} are to go and not excluded yet, because {because}", names(candidates));
-    draft.holds.push(Hold::new(reasons::EXCLUSION_HELD, candidates[0].to_string(), sentence, released_by));
+fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], obstacle: &Obstacle, released_by: &str) {
+    let sentence = format!("{} are to go and not excluded yet, because {obstacle}", names(candidates));
+    let hold = Hold::new(reasons::EXCLUSION_HELD, candidates[0].to_string(), sentence, released_by);
+    draft.holds.push(hold.compared(&obstacle.measured, &obstacle.needed));
 }
 
 /// What has to happen before a group is excluded, however much room there is.
 fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -> Option<Hold> {
-    let (reason, what, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+    let (reason, what, measured, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
         let what = "is a coordinator; another one takes its place first";
-        (reasons::COORDINATOR_GOES_FIRST, what, "the coordinators having changed")
+        (reasons::COORDINATOR_GOES_FIRST, what, "a coordinator", "the coordinators having changed")
     } else if servers.is_empty() && !draft.knows_who_is_gone() {
         let what = "seems to be dead, but some processes have just started and have not said who they are";
-        (reasons::EXCLUSION_HELD, what, "their saying so, in some seconds")
+        (reasons::EXCLUSION_HELD, what, "processes that have not said who they are", "their saying so, in some seconds")
     } else {
         return None;
     };
-    Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by))
+    Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by).compared(measured, "none"))
 }
 
 /// How much may still be excluded.

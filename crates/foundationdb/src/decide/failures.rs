@@ -11,6 +11,7 @@ use quorate_quorum::{Gate, Hold, Reason, Severity};
 
 use super::{Draft, exclusion, hosts};
 use crate::bucket::Bucket;
+use crate::obstacle::Obstacle;
 use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -99,18 +100,18 @@ fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Opti
 fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, String)]) -> bool {
     let desired = &draft.seen.desired;
     let (since, first, _) = &failed[0];
-    let hold = |sentence: String, released_by: &str| {
-        Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).since(*since)
+    let hold = |sentence: String, (measured, needed): (&str, &str), released_by: &str| {
+        Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).compared(measured, needed).since(*since)
     };
     let names = || failed.iter().map(|(_, id, _)| id.0.as_str()).collect::<Vec<_>>().join(", ");
     if !desired.automation.replacements.enabled || desired.buggify.empty_monitor_configuration {
         let sentence = format!("{} failed and would be replaced, but automatic replacement is off", names());
-        draft.holds.push(hold(sentence, "automationOptions.replacements.enabled: true"));
+        draft.holds.push(hold(sentence, ("off", "on"), "automationOptions.replacements.enabled: true"));
         return false;
     }
     if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(crate::DatabaseReport::is_whole)) {
         let sentence = format!("{} failed and would be replaced, but the database is not available", names());
-        draft.holds.push(hold(sentence, "the database being available"));
+        draft.holds.push(hold(sentence, ("no whole report", "a whole report"), "the database being available"));
         return false;
     }
     true
@@ -121,7 +122,7 @@ struct Around {
     /// All that are to be replaced.
     failed: BTreeSet<ProcessGroupId>,
     /// What is not whole, if anything.
-    missing: Option<String>,
+    missing: Option<Obstacle>,
     zones: usize,
     tainted_zones: usize,
 }
@@ -148,7 +149,8 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
     let nameless = !draft.seen.desired.automation.exclude_by_locality && group.addresses.is_empty();
     if nameless && let Some(missing) = &around.missing {
         let sentence = format!("{id} failed before it had an address, and can't be excluded by one; {missing}");
-        draft.holds.push(Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, "everything else being whole"));
+        let hold = Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, "everything else being whole");
+        draft.holds.push(hold.compared(&missing.measured, &missing.needed));
         return;
     }
     match buckets.take(Bucket::of(class), &id.0) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use quorate_quorum::{Hold, Severity, Sighting};
 
 use super::Draft;
+use super::draft::REPORT_IS_GOOD_FOR;
 use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -35,7 +36,7 @@ fn tell_of_the_database(draft: &mut Draft<'_>) {
             if draft.status.connection.is_some() {
                 let sentence = format!("the database does not answer ({why}), so nothing is taken away");
                 let hold = Hold::new(reasons::DATABASE_UNREACHABLE, &draft.seen.desired.name, sentence, "the database answering");
-                draft.holds.push(hold.since(*since));
+                draft.holds.push(hold.compared("no answer", "a report").since(*since));
             }
         }
         Sighting::NotAsked => {}
@@ -53,13 +54,15 @@ fn tell_of_the_rest(draft: &mut Draft<'_>) {
     let sentence = format!("{id} is not as it should be yet: {}", conditions.join(", "));
     let hold =
         Hold::new(reasons::WAITING_FOR_PROCESSES, id.to_string(), sentence, "its coming right by itself, or its replacement");
-    draft.holds.push(hold);
+    draft.holds.push(hold.compared(format!("{} conditions", conditions.len()), "none"));
 }
 
 fn tell(draft: &mut Draft<'_>) {
     let Some(report) = draft.report else {
         let sentence = "what the database said last is too old to act on";
-        draft.holds.push(Hold::new(reasons::DATABASE_UNREACHABLE, &draft.seen.desired.name, sentence, "the database answering"));
+        let hold = Hold::new(reasons::DATABASE_UNREACHABLE, &draft.seen.desired.name, sentence, "the database answering");
+        let most = REPORT_IS_GOOD_FOR.as_secs();
+        draft.holds.push(hold.compared(format!("older than {most} s"), format!("at most {most} s old")));
         return;
     };
     draft.status.available = Some(report.available);
@@ -78,12 +81,9 @@ fn tell(draft: &mut Draft<'_>) {
         let state = report.recovery.as_ref().map_or("a point it does not tell", |recovery| recovery.name.as_str());
         let complaints = report.messages.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");
-        draft.holds.push(Hold::new(
-            reasons::DATABASE_UNAVAILABLE,
-            &draft.seen.desired.name,
-            sentence,
-            "the database being available",
-        ));
+        let released_by = "the database being available";
+        let hold = Hold::new(reasons::DATABASE_UNAVAILABLE, &draft.seen.desired.name, sentence, released_by);
+        draft.holds.push(hold.compared(state, "fully_recovered"));
     }
 }
 
@@ -93,17 +93,19 @@ fn waits(id: &ProcessGroupId, group: &ProcessGroup) -> Option<Hold> {
     if let Some(since) = since(GroupCondition::MissingProcesses).filter(|_| group.conditions.len() == 1) {
         let sentence = format!("the pod of {id} is ready, but the database does not see its process");
         let released_by = "the process joining the database, some seconds after its start";
-        return Some(Hold::new(reasons::PROCESS_NOT_REPORTING, id.to_string(), sentence, released_by).since(since));
+        let hold = Hold::new(reasons::PROCESS_NOT_REPORTING, id.to_string(), sentence, released_by);
+        return Some(hold.compared("not all of its servers in the report", "all of them").since(since));
     }
     let replaced_in_time = [
         (GroupCondition::ProcessIsMarkedAsExcluded, "is excluded, though nobody here asked for that", "its being included again"),
         (GroupCondition::ProcessHasIoError, "complains of its disk", "its disk being well again"),
         (GroupCondition::NodeTaintDetected, "is on a node with a taint", "the taint being taken away"),
     ];
-    let (since, what, end) =
-        replaced_in_time.into_iter().find_map(|(condition, what, end)| Some((since(condition)?, what, end)))?;
+    let (since, condition, what, end) =
+        replaced_in_time.into_iter().find_map(|(condition, what, end)| Some((since(condition)?, condition.name(), what, end)))?;
     let sentence = format!("{id} {what}; if that lasts, it is replaced");
-    Some(Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, format!("{end}, or its replacement")).since(since))
+    let hold = Hold::new(reasons::REPLACEMENT_HELD, id.to_string(), sentence, format!("{end}, or its replacement"));
+    Some(hold.compared(condition, "no such condition").since(since))
 }
 
 fn count_reconciled(draft: &mut Draft<'_>) {

@@ -4,6 +4,7 @@ use quorate_quorum::{Fence, Guard, Hold, Step};
 
 use super::{Adds, Draft};
 use crate::lock::{Standing, denied_key, key, standing};
+use crate::obstacle::Obstacle;
 use crate::reasons;
 
 /// The guard of something that is done to the whole database: where a lock is used, that it is ours. Without it the hold says whose it is.
@@ -12,7 +13,8 @@ pub(super) fn guard(draft: &mut Draft<'_>, about: &str) -> Option<Guard> {
     let Some(wish) = &draft.seen.desired.lock else { return Some(guard) };
     if draft.lock.is_none() {
         let Some(report) = draft.report.and_then(|report| report.lock.as_ref()) else {
-            return held(draft, about, "nobody knows whose it is", "the lock being readable");
+            let why = Obstacle::new("nobody knows whose it is", "no answer", "its owner's name");
+            return held(draft, about, &why, "the lock being readable");
         };
         match standing(wish, report, draft.seen.now) {
             Standing::Ours { renewed, .. } => {
@@ -23,17 +25,18 @@ pub(super) fn guard(draft: &mut Draft<'_>, about: &str) -> Option<Guard> {
                 draft.steps.insert(0, Step::adds(step, plain, "what follows is done under the lock of the database"));
             }
             Standing::Others { owner, until } => {
-                return held(
-                    draft,
-                    about,
-                    &format!("{owner} has it until {until}"),
-                    &format!("{owner} giving it back, or {until}"),
-                );
+                let why =
+                    Obstacle::new(format!("{owner} has it until {until}"), format!("owner {owner}"), "this operator, or nobody");
+                return held(draft, about, &why, &format!("{owner} giving it back, or {until}"));
             }
-            Standing::Unreadable => return held(draft, about, "what it says can't be read", "the key being cleared"),
+            Standing::Unreadable => {
+                let why = Obstacle::new("what it says can't be read", "a value of another format", "a name and two times");
+                return held(draft, about, &why, "the key being cleared");
+            }
             Standing::Denied => {
                 let sentence = format!("{about} waits: this operator may not take the lock of the database");
-                draft.holds.push(Hold::new(reasons::LOCK_DENIED, about, sentence, "its name being taken off the deny list"));
+                let hold = Hold::new(reasons::LOCK_DENIED, about, sentence, "its name being taken off the deny list");
+                draft.holds.push(hold.compared("on the deny list", "not on it"));
                 return None;
             }
         }
@@ -41,9 +44,9 @@ pub(super) fn guard(draft: &mut Draft<'_>, about: &str) -> Option<Guard> {
     Some(guard.and_fence(draft.lock.clone()))
 }
 
-fn held(draft: &mut Draft<'_>, about: &str, why: &str, released_by: &str) -> Option<Guard> {
+fn held(draft: &mut Draft<'_>, about: &str, why: &Obstacle, released_by: &str) -> Option<Guard> {
     let sentence = format!("{about} waits for the lock of the database: {why}");
-    draft.holds.push(Hold::new(reasons::LOCKED, about, sentence, released_by));
+    draft.holds.push(Hold::new(reasons::LOCKED, about, sentence, released_by).compared(&why.measured, &why.needed));
     None
 }
 

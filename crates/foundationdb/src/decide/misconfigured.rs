@@ -17,7 +17,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if let Some((first, _)) = early.first() {
         let waiting: Vec<&str> = early.iter().map(|(id, _)| id.0.as_str()).collect();
         let sentence = format!("{} wait to be replaced until those are out whom they came for", waiting.join(", "));
-        draft.holds.push(Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, "those in flight being excluded"));
+        let hold = Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, "those in flight being excluded");
+        draft.holds.push(hold.compared(format!("{} came for others", early.len()), "none"));
     }
     let in_flight = draft.status.groups.values().filter(|group| group.is_in_flight()).count();
     let most = usize::try_from(draft.seen.desired.automation.misconfigured_at_once).unwrap_or(usize::MAX);

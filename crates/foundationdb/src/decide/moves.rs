@@ -80,7 +80,8 @@ fn leave(draft: &mut Draft<'_>, class: ProcessClass, leaving: &[ProcessGroupId],
     let surplus = draft.live(class).count().saturating_sub(wanted);
     if !draft.report.is_some_and(crate::DatabaseReport::is_whole) {
         let sentence = format!("{} process groups of class {class} are to go {why}, but not now", leaving.len());
-        draft.holds.push(Hold::new(reasons::MOVES_HELD, class.name(), sentence, "the database answering"));
+        let hold = Hold::new(reasons::MOVES_HELD, class.name(), sentence, "the database answering");
+        draft.holds.push(hold.compared("no whole report", "a whole report"));
         return;
     }
     let at_once = at_once(draft, class, wanted);

@@ -31,12 +31,8 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
     let address = draft.seen.kube.services.get(name).and_then(|service| service.address.as_deref());
     if desired.routing.service_per_pod && address.is_none() {
         let sentence = format!("pod {name} is made once its service has an address");
-        draft.holds.push(Hold::new(
-            reasons::SERVICE_WITHOUT_ADDRESS,
-            id.to_string(),
-            sentence,
-            "the service getting its address",
-        ));
+        let hold = Hold::new(reasons::SERVICE_WITHOUT_ADDRESS, id.to_string(), sentence, "the service getting its address");
+        draft.holds.push(hold.compared("0 addresses", "at least 1"));
         return;
     }
     let pod = Box::new(objects::pod(desired, id, &draft.status.groups[id], address));
@@ -47,7 +43,8 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
     if let Some(since) = pod.deleted_since {
         let sentence = format!("pod {name} is being deleted; it is made again once it is gone");
         let released_by = "the pod being gone; if its node is lost for good, delete the Node object";
-        draft.holds.push(Hold::new(reasons::POD_TERMINATING, id.to_string(), sentence, released_by).since(since));
+        let hold = Hold::new(reasons::POD_TERMINATING, id.to_string(), sentence, released_by);
+        draft.holds.push(hold.compared("a pod that is being deleted", "none of this name").since(since));
         return;
     }
     let due = pod.created + draft.seen.desired.automation.timers.ended_pod_age;
@@ -62,7 +59,8 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
         _ if !pod.ready => {
             let sentence = format!("pod {name} is not ready");
             let released_by = "its containers becoming ready; its events and logs say more";
-            draft.holds.push(Hold::new(reasons::POD_NOT_READY, id.to_string(), sentence, released_by).since(pod.created));
+            let hold = Hold::new(reasons::POD_NOT_READY, id.to_string(), sentence, released_by);
+            draft.holds.push(hold.compared(format!("{:?}, not ready", pod.phase), "ready").since(pod.created));
         }
         _ => {}
     }
@@ -80,16 +78,19 @@ fn clear_away(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodF
 
 fn ended_early(id: &ProcessGroupId, name: &str, pod: &PodFacts, due: jiff::Timestamp) -> Hold {
     let sentence = format!("pod {name} has ended soon after it was made; another one is made after a while");
-    Hold::new(reasons::POD_NOT_READY, id.to_string(), sentence, due.to_string()).since(pod.created)
+    let hold = Hold::new(reasons::POD_NOT_READY, id.to_string(), sentence, due.to_string());
+    hold.compared(format!("{:?}", pod.phase), "Running").since(pod.created)
 }
 
 fn pending(id: &ProcessGroupId, name: &str, pod: &PodFacts) -> Hold {
     let why = pod.unschedulable.as_deref().unwrap_or("the scheduler has not said why");
     let sentence = format!("pod {name} was not placed on a node: {why}");
-    Hold::new(reasons::POD_PENDING, id.to_string(), sentence, "a node that fits the pod").since(pod.created)
+    let hold = Hold::new(reasons::POD_PENDING, id.to_string(), sentence, "a node that fits the pod");
+    hold.compared("no node", "1").since(pod.created)
 }
 
 fn not_ours(id: &ProcessGroupId, name: &str) -> Hold {
     let sentence = format!("pod {name} exists and belongs to somebody else, so {id} can't have a pod");
-    Hold::new(reasons::POD_NOT_OURS, id.to_string(), sentence, format!("deleting or renaming pod {name}"))
+    let hold = Hold::new(reasons::POD_NOT_OURS, id.to_string(), sentence, format!("deleting or renaming pod {name}"));
+    hold.compared("a pod of somebody else", "none of this name")
 }

@@ -7,6 +7,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
+use crate::obstacle::Obstacle;
 use crate::report::{UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
@@ -42,12 +43,9 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
             Some(because) => {
                 let since = group.removal;
                 let sentence = format!("{id} is excluded and stays until it is empty: {because}");
-                let mut hold = Hold::new(
-                    reasons::EXCLUSION_IN_PROGRESS,
-                    id.to_string(),
-                    sentence,
-                    "the database confirming that nothing is left on it",
-                );
+                let released_by = "the database confirming that nothing is left on it";
+                let hold = Hold::new(reasons::EXCLUSION_IN_PROGRESS, id.to_string(), sentence, released_by);
+                let mut hold = hold.compared(because.measured, because.needed);
                 hold.since = since;
                 draft.holds.push(hold);
             }
@@ -87,35 +85,41 @@ fn serve_after_all(draft: &mut Draft<'_>) {
 }
 
 /// Why a group that is excluded can't go yet, if so: by every process of it and every address it was ever seen at.
-fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
     let report = draft.report?;
     if !Gate::DrainedBeforeRemoval.stands() {
         return None;
     }
     if !report.is_whole() {
-        return Some("the database's report is not whole".to_owned());
+        return Some(Obstacle::partial_report());
     }
-    if report.active_generations() != Some(1) {
-        return Some("logs of older generations are still needed".to_owned());
+    let generations = report.active_generations();
+    if generations != Some(1) {
+        let needed = generations.map_or_else(|| "an unknown number".to_owned(), |generations| generations.to_string());
+        return Some(Obstacle::new("logs of older generations are still needed", format!("{needed} generations needed"), "1"));
     }
     let Some(in_progress) = &report.exclusions_in_progress else {
-        return Some("the database does not say which exclusions are finished".to_owned());
+        let because = "the database does not say which exclusions are finished";
+        return Some(Obstacle::new(because, "nothing known of them", "their list"));
     };
     let servers = draft.members.of(id, group);
     if let Some(server) = servers.iter().find(|server| server.process.excluded != Some(true) || has_roles(server)) {
         let roles: Vec<&str> = server.process.roles.iter().filter(|role| *role != "coordinator").map(String::as_str).collect();
-        return Some(format!(
+        let because = format!(
             "{} still has the roles {}",
             server.address,
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
-        ));
+        );
+        let many = if roles.is_empty() { "an unknown number of".to_owned() } else { roles.len().to_string() };
+        return Some(Obstacle::new(because, format!("{many} roles"), "none"));
     }
     let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));
     if let Some(address) = hosts.into_iter().find_map(|host| draft.moving_away.get(host)) {
-        return Some(format!("data is still moving away from {address}"));
+        let because = format!("data is still moving away from {address}");
+        return Some(Obstacle::new(because, "an exclusion in progress", "none"));
     }
     (is_log(group.class) && in_progress.contains(UNKNOWN_LOG))
-        .then(|| "a log whose address nobody knows is still needed".to_owned())
+        .then(|| Obstacle::new("a log whose address nobody knows is still needed", "1 log without an address", "none"))
 }
 
 fn has_roles(server: &Server<'_>) -> bool {
@@ -127,23 +131,25 @@ const fn is_log(class: ProcessClass) -> bool {
 }
 
 /// Nobody can say of a process that vanished what it held; so its copies count as lost until they were made again elsewhere.
-fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
     let report = draft.report?;
     if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
         return None;
     }
     // It may have been somewhere that nobody saw, while the operator was away or told to touch nothing.
     if let Some(address) = moves_from_nowhere(draft) {
-        return Some(format!("it vanished, and data is still moving away from {address}, where nobody is known to have been"));
+        let because = format!("it vanished, and data is still moving away from {address}, where nobody is known to have been");
+        return Some(Obstacle::new(because, "an exclusion in progress", "none"));
     }
     let since = group.conditions.get(&GroupCondition::MissingProcesses).copied().unwrap_or(draft.seen.now);
     if !database_knows(report, draft.seen.lasted(since)) {
         let seconds = DATABASE_KNOWS_AFTER.as_secs();
-        return Some(format!(
-            "it vanished at {since}, and the database knows what that means only after {seconds} s without recovery"
-        ));
+        let because =
+            format!("it vanished at {since}, and the database knows what that means only after {seconds} s without recovery");
+        return Some(Obstacle::new(because, format!("less than {seconds} s"), format!("{seconds} s without recovery")));
     }
-    (!is_replicated(report)).then(|| "it vanished, and not all data has all its copies again".to_owned())
+    (!is_replicated(report))
+        .then(|| Obstacle::new("it vanished, and not all data has all its copies again", "copies missing", "all of them"))
 }
 
 /// An address that data is moving away from, and that belongs to no process group and no process.
@@ -194,14 +200,19 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
         .map(|last| last + draft.seen.desired.automation.between_removals)
         .filter(|due| *due > draft.seen.now && mode != AtOnce::All);
     if mode == AtOnce::Nothing || due.is_some() {
-        let why =
-            if mode == AtOnce::Nothing { "removalMode is None".to_owned() } else { "others were removed just now".to_owned() };
+        let pause = draft.seen.desired.automation.between_removals.as_secs();
+        let why = if mode == AtOnce::Nothing {
+            Obstacle::new("removalMode is None", "None", "another mode")
+        } else {
+            Obstacle::new("others were removed just now", format!("less than {pause} s"), format!("{pause} s between removals"))
+        };
         let released_by = due.map_or_else(|| "another automationOptions.removalMode".to_owned(), |due| due.to_string());
         let sentence = format!(
             "{} are empty and not removed yet: {why}",
             fresh.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
         );
-        draft.holds.push(Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by));
+        let hold = Hold::new(reasons::REMOVAL_HELD, fresh[0].to_string(), sentence, released_by);
+        draft.holds.push(hold.compared(why.measured, why.needed));
         if let Some(due) = due {
             draft.wake.at(due);
         }
@@ -250,28 +261,32 @@ fn fullest_zone(draft: &Draft<'_>, ids: Vec<ProcessGroupId>) -> Vec<ProcessGroup
 fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.roster.pod(id, group.class);
-    let (reason, sentence, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+    let (reason, sentence, (measured, needed), released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
         (
             reasons::COORDINATOR_GOES_FIRST,
             format!("{id} is a coordinator; another one takes its place first"),
+            ("a coordinator".to_owned(), "none".to_owned()),
             "the coordinators having changed".to_owned(),
         )
     } else if group.exclusion_skipped && may_be_a_coordinator_unseen(draft, group) {
         (
             reasons::REMOVAL_HELD,
             format!("{id} goes without exclusion once the database answers: only it knows whether {id} is a coordinator"),
+            ("no whole report".to_owned(), "a whole report".to_owned()),
             "the database answering with a whole report".to_owned(),
         )
     } else if pod.is_some_and(|pod| pod.isolated) {
         (
             reasons::REMOVAL_HELD,
             format!("{id} is isolated by an annotation on its pod, and stays"),
+            ("isolated".to_owned(), "not isolated".to_owned()),
             "the annotation being removed".to_owned(),
         )
     } else if draft.seen.desired.buggify.block_removal.contains(&id.0) {
         (
             reasons::REMOVAL_HELD,
             format!("{id} is named in buggify.blockRemoval, and stays"),
+            ("named there".to_owned(), "not named".to_owned()),
             "its name being removed there".to_owned(),
         )
     } else if !group.exclusion_skipped
@@ -280,12 +295,13 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
         (
             reasons::EXCLUSION_IN_PROGRESS,
             format!("{id} was empty and is not any more: {because}"),
+            (because.measured, because.needed),
             "the database confirming that nothing is left on it".to_owned(),
         )
     } else {
         return true;
     };
-    draft.holds.push(Hold::new(reason, id.to_string(), sentence, released_by));
+    draft.holds.push(Hold::new(reason, id.to_string(), sentence, released_by).compared(measured, needed));
     false
 }
 
@@ -296,9 +312,9 @@ fn may_be_a_coordinator_unseen(draft: &Draft<'_>, group: &ProcessGroup) -> bool 
 }
 
 /// What was confirmed once is asked again before it counts: without a report nobody knows.
-fn needed_again(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+fn needed_again(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
     if draft.report.is_none() && Gate::WholeReport.stands() {
-        return Some("the database does not answer".to_owned());
+        return Some(Obstacle::no_answer());
     }
     still_needed(draft, id, group)
 }
@@ -336,7 +352,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
 }
 
 /// Why a group that went as it was must not be forgotten yet: whatever it held counts as lost until it was made again elsewhere.
-fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+fn leaves_a_gap(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
     if group.exclusion_skipped && group.goes_with_copies() { vanished_too_shortly(draft, id, group) } else { None }
 }
 
@@ -351,12 +367,14 @@ fn include(draft: &mut Draft<'_>, gone: Vec<ProcessGroupId>) {
         if let Some(server) = draft.members.of(&id, group).first() {
             let sentence = format!("the pod of {id} is gone, and the database still sees a process of it at {}", server.address);
             let released_by = "the process ending; one on a node that is cut off may go on until that is turned off";
-            draft.holds.push(Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, released_by));
+            let hold = Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, released_by);
+            draft.holds.push(hold.compared("a process without a pod", "none"));
             continue;
         }
         if let Some(because) = leaves_a_gap(draft, &id, group) {
             let sentence = format!("{id} went without exclusion and is remembered for what it held: {because}");
-            draft.holds.push(Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, "all data having all its copies again"));
+            let hold = Hold::new(reasons::REMOVAL_HELD, id.to_string(), sentence, "all data having all its copies again");
+            draft.holds.push(hold.compared(because.measured, because.needed));
             continue;
         }
         let all = std::iter::once(id.locality()).chain(group.addresses.iter().cloned());

@@ -37,7 +37,8 @@ pub(super) fn obstacle(seen: &ClusterSnapshot) -> Option<Hold> {
         "there are {volumes} volume claims of an earlier cluster of this name, such as {first}; their database is not overwritten"
     );
     let released_by = "spec.seedConnectionString with the connection string of that database, or deleting the claims if it is not wanted any more";
-    Some(Hold::new(reasons::VOLUMES_OF_AN_EARLIER_LIFE, &seen.desired.name, sentence, released_by))
+    let hold = Hold::new(reasons::VOLUMES_OF_AN_EARLIER_LIFE, &seen.desired.name, sentence, released_by);
+    Some(hold.compared(format!("{volumes} volume claims"), "none, or a connection string"))
 }
 
 /// The connection string that is known from elsewhere than the status.
@@ -129,7 +130,7 @@ fn take_strays_in(draft: &mut Draft<'_>) {
         let sentence =
             format!("volume claim {claim} is of {id}, which is not known here; it stays, for nobody knows what is on it");
         let hold = Hold::new(reasons::UNKNOWN_VOLUME, claim, sentence, "deleting the claim if it is not wanted any more");
-        draft.holds.push(hold);
+        draft.holds.push(hold.compared("a volume that nobody recorded", "none"));
     }
     for stray in strays {
         take_in(draft, &stray);
@@ -149,8 +150,9 @@ fn take_in(draft: &mut Draft<'_>, stray: &Stray<'_>) {
     if due > now || !answers {
         let sentence =
             format!("{name} is of {}, which is not known here; it is recorded, drained and removed if it stays", stray.id);
-        let hold = Hold::new(reasons::STRAY, name, sentence, format!("{due}, with the database answering")).since(since);
-        draft.holds.push(hold);
+        let patience = SURELY_THERE_AFTER.as_secs();
+        let hold = Hold::new(reasons::STRAY, name, sentence, format!("{due}, with the database answering"));
+        draft.holds.push(hold.compared("seen, and on no record", format!("{patience} s of that, and a report")).since(since));
         draft.wake.at(due);
         return;
     }

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Sighting, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
+use crate::obstacle::Obstacle;
 use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// For so long a zone whose pods were made again is expected back, and the database asked more often: the next zone waits for its word.
@@ -66,7 +67,8 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     let what = format!("{} of {} zones", zones.len(), draft.zones());
     if let Some(obstacle) = obstacle(draft, mode) {
         let sentence = format!("pods in {what} are to be made again; zone {zone} is next, but {}", obstacle.0);
-        draft.holds.push(Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, obstacle.1));
+        let hold = Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, obstacle.1);
+        draft.holds.push(hold.compared(obstacle.0.measured, obstacle.0.needed));
         return;
     }
     let chosen: Vec<ProcessGroupId> = match mode {
@@ -77,7 +79,9 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
     };
     if chosen.is_empty() {
         let sentence = format!("pods in {what} are to be made again; those of zone {zone} are coordinators, and others are away");
-        draft.holds.push(Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, "the other coordinators answering from ready pods"));
+        let released_by = "the other coordinators answering from ready pods";
+        let hold = Hold::new(reasons::POD_UPDATE_HELD, zone, sentence, released_by);
+        draft.holds.push(hold.compared("no coordinator to spare", "at least 1"));
         return;
     }
     let Some(guard) = lock::guard(draft, zone) else { return };
@@ -144,9 +148,10 @@ fn is_away(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool
 }
 
 /// What stands in the way, and what would clear it.
-fn obstacle(draft: &Draft<'_>, mode: AtOnce) -> Option<(String, String)> {
+fn obstacle(draft: &Draft<'_>, mode: AtOnce) -> Option<(Obstacle, String)> {
     if mode == AtOnce::Nothing {
-        return Some(("deletionMode is None".to_owned(), "another automationOptions.deletionMode".to_owned()));
+        let obstacle = Obstacle::new("deletionMode is None", "None", "another mode");
+        return Some((obstacle, "another automationOptions.deletionMode".to_owned()));
     }
     if mode == AtOnce::All {
         return None;

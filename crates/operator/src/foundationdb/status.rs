@@ -242,8 +242,8 @@ fn shown_hold(hold: &Hold, before: Option<&FoundationDBClusterStatus>, now: Time
         reason: hold.reason.to_string(),
         about: hold.about.clone(),
         sentence: hold.sentence.clone(),
-        measured: hold.measured.clone(),
-        threshold: hold.threshold.clone(),
+        measured: Some(hold.measured.clone()),
+        threshold: Some(hold.threshold.clone()),
         since: Some(Time(whole_seconds(since))),
         released_by: hold.released_by.clone(),
     }
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_hold_that_does_not_say_since_when_holds_since_it_was_first_shown() {
-        let hold = |about: &str| Hold::new(Reason("NoHeadroom"), about, "too few would be left", "more of them");
+        let hold = |about: &str| Hold::new(Reason("NoHeadroom"), about, "too few would be left", "more of them").compared(1, 2);
         let since = |shown: &HoldStatus| shown.since.as_ref().map(|since| since.0);
         let first = shown(&hold("log-1"), None, 10);
         assert_eq!(since(&first), Some(at(10)));

@@ -104,7 +104,7 @@ fn a_database_that_was_not_asked_is_created_as_soon_as_every_monitor_has_its_coo
     let done = cluster.rounds(10);
     assert!(!done.contains(&"create the database".to_owned()), "one monitor has not started its server: {done:?}");
     let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
-    assert_eq!((hold.measured.as_deref(), hold.threshold.as_deref()), (Some("5 of 6 processes"), Some("all of them")));
+    assert_eq!((hold.measured.as_str(), hold.threshold.as_str()), ("5 of 6 processes", "all of them"));
     cluster.out_of_date.clear();
     let decision = cluster.until(|decision| told(decision) == ["create the database"]);
     assert_eq!(decision.steps[0].why, "nobody has created the database yet; it is created as double");
@@ -134,7 +134,7 @@ fn logs_alone_make_no_database_however_long_storage_was_waited_for() {
 /// What the creation of a database waits for, in a sentence and in numbers.
 fn waits_for(cluster: &Cluster) -> (String, String, String) {
     let hold = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "WaitingForProcesses").unwrap();
-    (hold.sentence, hold.measured.unwrap(), hold.threshold.unwrap())
+    (hold.sentence, hold.measured, hold.threshold)
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::super::faults::Arrival;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
 use crate::database::Database;
+use crate::view::is_ready;
 
 const CLASSES: [ProcessClass; 3] = [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless];
 
@@ -239,13 +240,13 @@ impl Invariants {
     }
 }
 
-/// Whether those of a class that stay are on fewer hosts than there are copies, or those of all classes on fewer than there are to be
-/// coordinators.
+/// Whether those of a class that stay are ready on fewer hosts than there are copies, or those of all classes on fewer than there are to
+/// be coordinators.
 fn are_crowded(cluster: &FoundationDBCluster, class: ProcessClass, stage: Stage<'_>) -> bool {
     let Some((storage, log)) = stage.database.and_then(Database::replicas) else { return false };
     let hosts = |classes: &[ProcessClass]| {
         let stay: BTreeSet<&str> = classes.iter().flat_map(|class| live(cluster, *class)).map(|group| group.id).collect();
-        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some() && is_ready(pod));
         let stay = ours.filter(|pod| group_of(&pod.metadata).is_some_and(|id| stay.contains(id.as_str())));
         stay.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect::<BTreeSet<_>>().len()
     };
