@@ -258,7 +258,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     }
     if !Gate::Skip.passes(!skip) {
         let hold = Hold::new(reasons::SKIPPED, name, "spec.skip is true, so nothing is changed", "spec.skip: false");
-        return vec![hold.compared("true", "false")];
+        return vec![hold.compared("skip true", "skip false")];
     }
     if let Some((pod, _)) = seen.kube.pods.iter().find(|(_, pod)| is_ours(&seen.desired, pod) && pod.asked_for.is_none()) {
         let sentence = format!("pod {pod} was made by another operator, so this one changes nothing");

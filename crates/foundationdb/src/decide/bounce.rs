@@ -55,7 +55,7 @@ pub(super) fn takes_part(draft: &Draft<'_>, id: &ProcessGroupId, group: &Process
 fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(Obstacle, String)> {
     let automation = &draft.seen.desired.automation;
     if !automation.kill_processes {
-        let obstacle = Obstacle::new("killProcesses is false", "false", "true");
+        let obstacle = Obstacle::new("killProcesses is false", "killProcesses false", "killProcesses true");
         return Some((obstacle, "automationOptions.killProcesses: true".to_owned()));
     }
     let Some(report) = draft.report.filter(|report| report.is_whole()) else {
@@ -86,7 +86,7 @@ fn obstacle(draft: &Draft<'_>, wrong: &[ProcessGroupId]) -> Option<(Obstacle, St
             draft.status.groups.len(),
             unsynced[0]
         );
-        let obstacle = Obstacle::new(because, format!("{} monitors without it", unsynced.len()), "none");
+        let obstacle = Obstacle::new(because, format!("monitors without it: {}", unsynced.len()), "0");
         return Some((obstacle, "the kubelets bringing the ConfigMap to the pods, which takes up to a minute".to_owned()));
     }
     let other_pods =

@@ -28,7 +28,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let sentence = format!("the database is configured otherwise than asked for ({what}), and configureDatabase is false");
         let released_by = "automationOptions.configureDatabase: true";
         let hold = Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by);
-        draft.holds.push(hold.compared("false", "true"));
+        draft.holds.push(hold.compared("configureDatabase false", "configureDatabase true"));
         return;
     }
     if let Some((obstacle, released_by)) = obstacle(desired, report) {

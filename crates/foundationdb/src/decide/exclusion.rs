@@ -207,16 +207,16 @@ fn hold(draft: &mut Draft<'_>, candidates: &[ProcessGroupId], obstacle: &Obstacl
 
 /// What has to happen before a group is excluded, however much room there is.
 fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -> Option<Hold> {
-    let (reason, what, measured, released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
+    let (reason, what, (measured, needed), released_by) = if draft.is_coordinator(id) && Gate::CoordinatorsFirst.stands() {
         let what = "is a coordinator; another one takes its place first";
-        (reasons::COORDINATOR_GOES_FIRST, what, "a coordinator", "the coordinators having changed")
+        (reasons::COORDINATOR_GOES_FIRST, what, ("a coordinator", "no coordinator"), "the coordinators having changed")
     } else if servers.is_empty() && !draft.knows_who_is_gone() {
         let what = "seems to be dead, but some processes have just started and have not said who they are";
-        (reasons::EXCLUSION_HELD, what, "processes that have not said who they are", "their saying so, in some seconds")
+        (reasons::EXCLUSION_HELD, what, ("processes that have not said who they are", "none"), "their saying so, in some seconds")
     } else {
         return None;
     };
-    Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by).compared(measured, "none"))
+    Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by).compared(measured, needed))
 }
 
 /// How much may still be excluded.

@@ -106,7 +106,11 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
     let names = || failed.iter().map(|(_, id, _)| id.0.as_str()).collect::<Vec<_>>().join(", ");
     if !desired.automation.replacements.enabled || desired.buggify.empty_monitor_configuration {
         let sentence = format!("{} failed and would be replaced, but automatic replacement is off", names());
-        draft.holds.push(hold(sentence, ("off", "on"), "automationOptions.replacements.enabled: true"));
+        draft.holds.push(hold(
+            sentence,
+            ("replacements.enabled false", "replacements.enabled true"),
+            "automationOptions.replacements.enabled: true",
+        ));
         return false;
     }
     if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(crate::DatabaseReport::is_whole)) {

@@ -83,7 +83,7 @@ fn tell(draft: &mut Draft<'_>) {
         let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");
         let released_by = "the database being available";
         let hold = Hold::new(reasons::DATABASE_UNAVAILABLE, &draft.seen.desired.name, sentence, released_by);
-        draft.holds.push(hold.compared(state, "fully_recovered"));
+        draft.holds.push(hold.compared("available false", "available true"));
     }
 }
 

@@ -110,8 +110,8 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
             server.address,
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
         );
-        let many = if roles.is_empty() { "an unknown number of".to_owned() } else { roles.len().to_string() };
-        return Some(Obstacle::new(because, format!("{many} roles"), "none"));
+        let many = if roles.is_empty() { "an unknown number".to_owned() } else { roles.len().to_string() };
+        return Some(Obstacle::new(because, format!("roles: {many}"), "0"));
     }
     let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));
     if let Some(address) = hosts.into_iter().find_map(|host| draft.moving_away.get(host)) {
@@ -202,7 +202,7 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     if mode == AtOnce::Nothing || due.is_some() {
         let pause = draft.seen.desired.automation.between_removals.as_secs();
         let why = if mode == AtOnce::Nothing {
-            Obstacle::new("removalMode is None", "None", "another mode")
+            Obstacle::new("removalMode is None", "removalMode None", "another mode")
         } else {
             Obstacle::new("others were removed just now", format!("less than {pause} s"), format!("{pause} s between removals"))
         };
@@ -265,7 +265,7 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
         (
             reasons::COORDINATOR_GOES_FIRST,
             format!("{id} is a coordinator; another one takes its place first"),
-            ("a coordinator".to_owned(), "none".to_owned()),
+            ("a coordinator".to_owned(), "no coordinator".to_owned()),
             "the coordinators having changed".to_owned(),
         )
     } else if group.exclusion_skipped && may_be_a_coordinator_unseen(draft, group) {

@@ -150,7 +150,7 @@ fn is_away(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool
 /// What stands in the way, and what would clear it.
 fn obstacle(draft: &Draft<'_>, mode: AtOnce) -> Option<(Obstacle, String)> {
     if mode == AtOnce::Nothing {
-        let obstacle = Obstacle::new("deletionMode is None", "None", "another mode");
+        let obstacle = Obstacle::new("deletionMode is None", "deletionMode None", "another mode");
         return Some((obstacle, "another automationOptions.deletionMode".to_owned()));
     }
     if mode == AtOnce::All {
