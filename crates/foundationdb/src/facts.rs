@@ -75,7 +75,7 @@ pub struct PodFacts {
     pub crashing: Option<String>,
     /// When it was created.
     pub created: Timestamp,
-    /// Since when it is being deleted.
+    /// Since when it is being deleted, with the time it has to end included.
     pub deleted_since: Option<Timestamp>,
     /// What the scheduler says, if it found no place.
     pub unschedulable: Option<String>,

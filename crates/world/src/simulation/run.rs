@@ -398,6 +398,7 @@ mod tests {
         ("domains", 300_059),
         ("everything", 406_493),
         ("everything", 600_237),
+        ("domains", 1_000_687),
     ];
 
     #[test]
