@@ -240,7 +240,10 @@ pub(super) fn lack_zones<'a>(draft: &Draft<'a>, report: &'a DatabaseReport) -> b
     let desired = &draft.seen.desired;
     let stays = |group: &ProcessGroup| group.removal.is_none() && desired.coordinator_priority(group.class).is_some();
     let stay = draft.status.groups.iter().filter(|(_, group)| stays(group));
-    let zones: BTreeSet<String> = stay.filter_map(|(id, group)| draft.physical_zone(id, group)).collect();
+    // One that has just come is where its pod is, before the database says where that is.
+    let node = |id: &ProcessGroupId, group: &ProcessGroup| draft.roster.pod(id, group.class)?.node.clone();
+    let zone = |(id, group)| draft.physical_zone(id, group).or_else(|| node(id, group));
+    let zones: BTreeSet<String> = stay.filter_map(zone).collect();
     zones.len() < desired.coordinator_count() && Standing::of(report).wrong(draft).is_some()
 }
 

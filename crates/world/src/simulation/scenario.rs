@@ -282,7 +282,7 @@ impl Scenario {
         },
         Self {
             name: "shapes",
-            about: "users ask for other servers per pod, names, volumes, roles and strategies, while nodes fail",
+            about: "users ask for other servers per pod, names, volumes, roles, copies, locks and strategies, while nodes fail",
             kinds: &[
                 Kind::Shape,
                 Kind::Shape,
