@@ -72,7 +72,7 @@ impl Memory {
         self.uptime = SignedDuration::try_from(cluster.spec.minimum_uptime_for_bounce()).unwrap_or_default();
         self.asked_away.extend(cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten().cloned());
         let spec = &cluster.spec;
-        let processes = json!([spec.processes, spec.storage_servers_per_pod, spec.log_servers_per_pod]);
+        let processes = json!([spec.processes, spec.storage_servers_per_pod, spec.log_servers_per_pod, spec.routing]);
         if self.processes.last() != Some(&processes) {
             self.processes.push(processes);
         }
