@@ -148,15 +148,22 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
 /// Whether somebody who was to come has not come for so long that a pending pod would be left out of account. Of whatever class: the room
 /// that storage waits for may be what coordinators wait for, and they are waited for by the transaction system.
 fn successors_are_stuck(draft: &Draft<'_>) -> bool {
-    let (now, patience) = (draft.seen.now, draft.seen.desired.automation.ignore_pending_after);
+    let patience = patience_with_pending(draft);
+    draft.status.groups.values().any(|group| group.removal.is_none() && has_no_node_for(draft, group, patience))
+}
+
+/// How long somebody who finds no node is waited for.
+pub(super) fn patience_with_pending(draft: &Draft<'_>) -> SignedDuration {
+    let patience = draft.seen.desired.automation.ignore_pending_after;
     // Whoever finds no node is replaced, and its successor waits anew; those who wait for either have waited all the time.
     let since_long = draft.status.groups.values().filter(|group| group.is_in_flight()).filter_map(|group| group.removal);
-    let patience = if since_long.min().is_some_and(|since| now.duration_since(since) >= patience) { A_WHILE } else { patience };
-    draft.status.groups.values().any(|group| {
-        let waits =
-            [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
-        group.removal.is_none() && waits.is_some_and(|since| now.duration_since(*since) >= patience)
-    })
+    if since_long.min().is_some_and(|since| draft.seen.now.duration_since(since) >= patience) { A_WHILE } else { patience }
+}
+
+/// Whether a process group has had no pod, or none with a node, for so long.
+pub(super) fn has_no_node_for(draft: &Draft<'_>, group: &ProcessGroup, patience: SignedDuration) -> bool {
+    let waits = [GroupCondition::MissingPod, GroupCondition::PodPending].iter().filter_map(|it| group.conditions.get(it)).min();
+    waits.is_some_and(|since| draft.seen.now.duration_since(*since) >= patience)
 }
 
 fn exclude_together(draft: &mut Draft<'_>, candidates: &[ProcessGroupId]) {

@@ -172,8 +172,9 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
 }
 
 /// Whether those that take all the room wait for this very group, and would for ever: it is dead though its pod is ready, it was to serve
-/// before they go, and nobody else is still to come. Then it is replaced beyond the limit, for it costs nobody anything: there is no data
-/// to move away from it, and they stand still. One without a pod or a node would only be followed by another.
+/// before they go, and nobody else is still to come; who has found no node for long may be waiting for them. Then it is replaced beyond
+/// the limit, for it costs nobody anything: there is no data to move away from it, and they stand still. One without a pod or a node would
+/// only be followed by another.
 fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, id: &ProcessGroupId, held: Reason) -> bool {
     let (class, Some(report)) = (draft.status.groups[id].class, draft.report) else { return false };
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
@@ -184,12 +185,16 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
             group.class == class && !exclusion::is_excluded(report, &exclusion::places(draft, &holder, group))
         })
     };
+    let patience = exclusion::patience_with_pending(draft);
+    let comes = |id: &ProcessGroupId, group: &ProcessGroup| {
+        !serves(id, group) && !around.failed.contains(id) && !exclusion::has_no_node_for(draft, group, patience)
+    };
     held == REPLACEMENTS_IN_FLIGHT
         && !draft.members.are_still_joining()
         && !serves(id, &draft.status.groups[id])
         && draft.roster.pod(id, class).is_some_and(|pod| pod.ready)
         && draft.live(class).count() >= wanted
-        && draft.live(class).all(|(id, group)| serves(id, group) || around.failed.contains(id))
+        && !draft.live(class).any(|(id, group)| comes(id, group))
         && !exclusion::has_headroom(draft, report, class)
         && buckets.holders(Bucket::of(class)).iter().all(stands_still)
 }

@@ -399,6 +399,8 @@ mod tests {
         ("everything", 406_493),
         ("everything", 600_237),
         ("domains", 1_000_687),
+        ("domains", 1_205_476),
+        ("domains", 1_300_242),
     ];
 
     #[test]

@@ -131,6 +131,20 @@ fn nobody_is_replaced_beyond_the_limit_while_another_is_still_to_come() {
 }
 
 #[test]
+fn who_finds_no_node_is_not_to_come() {
+    let mut cluster = without(&["storage-8"]);
+    cluster.pass(TWO_HOURS);
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.rounds(10);
+    assert_eq!(cluster.marked(), ["storage-9"], "it may find one in a moment");
+    assert!(cluster.kube.recorded.groups.contains_key(&group_id("storage-8")));
+    cluster.rounds(100);
+    let is_there = cluster.kube.recorded.groups.contains_key(&group_id("storage-8"));
+    assert!(!is_there, "the dead one was replaced, for the other may wait for the room of those who wait for the dead one");
+}
+
+#[test]
 fn what_is_excluded_makes_room_again() {
     let mut cluster = without(&["stateless-5", "stateless-6"]);
     cluster.pass(TWO_HOURS);
