@@ -17,6 +17,9 @@ use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, object
 const STAYS: i64 = 1 << 40;
 /// One that goes soon is worse than either, for its place would have to be taken again.
 const GOES_SOON: i64 = -(1 << 41);
+/// And so is one without a name where names are asked for: it would have to be written once more when its pod was made again. But it is
+/// taken where there are too few others, for their pods may wait for whole coordinators.
+const NAMELESS: i64 = -(1 << 41);
 
 /// What is wrong with the coordinators.
 enum Wrong {
@@ -206,10 +209,11 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     let priority = desired.coordinator_priority(group.class)?;
     let process = server.process;
     let fit = group.removal.is_none() && process.excluded == Some(false) && !process.under_maintenance && process.zone.is_some();
-    let named = !desired.routing.uses_names() || process.dns_name.is_some();
+    let nameless = desired.routing.uses_names() && process.dns_name.is_none();
     let pod = draft.roster.pod(id, group.class)?;
     let goes = draft.is_being_made_again(id, group.class);
-    (Gate::EligibleCoordinators.passes(fit) && named && pod.ready && pod.deleted_since.is_none() && !goes).then_some(priority)
+    let may = Gate::EligibleCoordinators.passes(fit) && pod.ready && pod.deleted_since.is_none() && !goes;
+    may.then_some(priority + if nameless { NAMELESS } else { 0 })
 }
 
 /// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.
@@ -235,11 +239,12 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
     alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
 }
 
-/// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not.
+/// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not. Whoever this
+/// very decision lets go still counts: its successor is to come.
 pub(super) fn lack_zones<'a>(draft: &Draft<'a>, report: &'a DatabaseReport) -> bool {
     let desired = &draft.seen.desired;
     let stays = |group: &ProcessGroup| group.removal.is_none() && desired.coordinator_priority(group.class).is_some();
-    let stay = draft.status.groups.iter().filter(|(_, group)| stays(group));
+    let stay = draft.seen.kube.recorded.groups.iter().filter(|(_, group)| stays(group));
     // One that has just come is where its pod is, before the database says where that is.
     let node = |id: &ProcessGroupId, group: &ProcessGroup| draft.roster.pod(id, group.class)?.node.clone();
     let zone = |(id, group)| draft.physical_zone(id, group).or_else(|| node(id, group));

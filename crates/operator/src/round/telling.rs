@@ -103,7 +103,8 @@ fn is_on_record(decided: &ClusterStatus, recorded: &Recorded) -> bool {
         && groups.iter().zip(&decided.groups).all(|((id, was), (same, is))| id == same && is_the_same(was, is))
 }
 
-/// Its addresses, its conditions, and the zone of one that is not packed can be seen again.
+/// Its conditions, and the zone of one that is not packed, can be seen again, and so can the address it has. One that it had for some
+/// seconds, and that was lost with the operator, is as one of a time when nobody looked: data that moves away from nowhere is waited for.
 fn is_the_same(was: &ProcessGroup, is: &ProcessGroup) -> bool {
     let ProcessGroup { class, addresses: _, fault_domain, packed, removal, exclusion, exclusion_skipped, conditions: _ } = was;
     *class == is.class

@@ -401,6 +401,8 @@ mod tests {
         ("domains", 1_000_687),
         ("domains", 1_205_476),
         ("domains", 1_300_242),
+        ("domains", 1_400_063),
+        ("shapes", 5_009),
     ];
 
     #[test]

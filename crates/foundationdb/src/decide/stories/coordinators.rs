@@ -78,6 +78,22 @@ fn one_that_runs_on_though_its_pod_is_deleted_is_followed_as_soon_as_one_that_is
 }
 
 #[test]
+fn where_too_few_have_names_others_are_written_by_their_addresses() {
+    let mut cluster = Cluster::usual();
+    // Names have been asked for a moment ago: pods that were made before have none.
+    cluster.spoil(|report| {
+        let is_one = |name: &str| ["log-1.", "log-2.", "log-3."].iter().any(|one| name.contains(one));
+        let others = report.processes.values_mut().filter(|process| !process.dns_name.as_deref().is_some_and(is_one));
+        others.for_each(|process| process.dns_name = None);
+    });
+    cluster.kill("log-1");
+    cluster.rounds(100);
+    let address = &cluster.database.servers[&group_id("log-4")].address;
+    let coordinators = &cluster.database.coordinators;
+    assert!(coordinators.contains(address), "{coordinators:?}, {address}");
+}
+
+#[test]
 fn too_few_zones_for_coordinators_are_said() {
     let mut cluster = Cluster::at_rest(&[(Storage, 3)]);
     cluster.kill("storage-1");
