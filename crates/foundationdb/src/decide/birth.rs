@@ -112,16 +112,23 @@ fn expected_zone(
 fn coordinator_address(draft: &Draft<'_>, id: &ProcessGroupId) -> Option<String> {
     let desired = &draft.seen.desired;
     let class = draft.status.groups.get(id)?.class;
-    let name = objects::pod_name(desired, class, id);
     let host = if desired.routing.uses_names() {
-        objects::dns_name(desired, &name)
-    } else if desired.routing.service_per_pod {
-        draft.seen.kube.services.get(&name)?.address.clone()?
+        objects::dns_name(desired, &objects::pod_name(desired, class, id))
     } else {
-        let addresses = &draft.seen.kube.pods.get(&name)?.addresses;
-        addresses.iter().find(|address| desired.routing.speaks(address))?.clone()
+        announced_address(draft, id)?.to_owned()
     };
     Some(objects::address(desired, &host, 1))
+}
+
+/// The address that the servers of a process group announce, by what is known of its pod or its service.
+pub(super) fn announced_address<'a>(draft: &Draft<'a>, id: &ProcessGroupId) -> Option<&'a str> {
+    let (desired, kube) = (&draft.seen.desired, &draft.seen.kube);
+    let name = objects::pod_name(desired, draft.status.groups.get(id)?.class, id);
+    if desired.routing.service_per_pod {
+        return kube.services.get(&name)?.address.as_deref();
+    }
+    let addresses = &kube.pods.get(&name)?.addresses;
+    addresses.iter().find(|address| desired.routing.speaks(address)).map(String::as_str)
 }
 
 /// A description may have letters, digits and underscores only.

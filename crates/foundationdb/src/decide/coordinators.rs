@@ -9,7 +9,7 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, lock, misconfigured, moves};
+use super::{Draft, TakesAway, birth, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -154,6 +154,9 @@ impl<'a> Standing<'a> {
             if by_name && server.process.dns_name.is_some() && bare(&one.address).parse::<std::net::SocketAddr>().is_ok() {
                 return Some(Wrong::Undesired(format!("{id} is written by its address, and names are asked for")));
             }
+            if !by_name && bare(&one.address).parse::<std::net::SocketAddr>().is_err() {
+                return Some(Wrong::Undesired(format!("{id} is written by its name, and addresses are asked for")));
+            }
         }
         let wanted = desired.coordinator_count();
         (self.now.len() < wanted && self.zones(draft) >= wanted || self.now.len() > wanted)
@@ -210,9 +213,13 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     let process = server.process;
     let fit = group.removal.is_none() && process.excluded == Some(false) && !process.under_maintenance && process.zone.is_some();
     let nameless = desired.routing.uses_names() && process.dns_name.is_none();
+    // A name is where its pod is; an address may be that of a pod that is gone, in a report that still lists it.
+    let by_address = nameless || !desired.routing.uses_names();
+    let is_there = || birth::announced_address(draft, id).is_some_and(|address| address == host(server.address));
     let pod = draft.roster.pod(id, group.class)?;
     let goes = draft.is_being_made_again(id, group.class);
     let may = Gate::EligibleCoordinators.passes(fit) && pod.ready && pod.deleted_since.is_none() && !goes;
+    let may = may && (!by_address || is_there());
     may.then_some(priority + if nameless { NAMELESS } else { 0 })
 }
 

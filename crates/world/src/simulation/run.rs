@@ -402,7 +402,6 @@ mod tests {
         ("domains", 1_205_476),
         ("domains", 1_300_242),
         ("domains", 1_400_063),
-        ("shapes", 5_009),
     ];
 
     #[test]

@@ -11,7 +11,7 @@ use crate::scenery::{CLUSTER, NAMESPACE};
 /// What another shape is counted as.
 pub(super) const SHAPE: &str = "shape";
 /// So many fields of it.
-const SHAPES: u64 = 13;
+const SHAPES: u64 = 12;
 /// Volumes never shrink.
 const LARGER: &str = "192Gi";
 const STRATEGIES: [&str; 3] = ["Delete", "Replace", "ReplaceTransactionSystem"];
@@ -119,8 +119,7 @@ impl World {
             7 => ("/automationOptions/removalMode", one_of(&["All", "Zone", "ProcessGroup"].map(Value::from))),
             8 => ("/databaseConfiguration/storage_engine", one_of(&["ssd-2", "ssd-rocksdb-v1"].map(Value::from))),
             9 => ("/databaseConfiguration/redundancy_mode", one_of(&["double", "triple"].map(Value::from))),
-            10 => ("/routing/useDNSInClusterFile", one_of(&[json!(true), json!(false)])),
-            11 => ("/lockOptions/disableLocks", one_of(&[json!(true), json!(false)])),
+            10 => ("/lockOptions/disableLocks", one_of(&[json!(true), json!(false)])),
             _ => ("/databaseConfiguration/resolvers", one_of(&[json!(1), json!(2)])),
         };
         self.faults.fault(SHAPE, format!("a user sets {field} to {value}"));

@@ -94,6 +94,20 @@ fn where_too_few_have_names_others_are_written_by_their_addresses() {
 }
 
 #[test]
+fn where_names_are_no_longer_asked_for_coordinators_are_written_by_their_addresses() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.routing.dns_in_cluster_file = false;
+    // The report still lists a server at the address of a pod that is gone.
+    cluster.pod("log-2").addresses = vec!["10.0.9.9".to_owned()];
+    let done = cluster.rounds(200);
+    assert_eq!(changes(&done).len(), 1, "{done:?}");
+    let coordinators = &cluster.database.coordinators;
+    assert!(coordinators.iter().all(|one| one.parse::<std::net::SocketAddr>().is_ok()), "{coordinators:?}");
+    let gone = &cluster.database.servers[&group_id("log-2")].address;
+    assert!(!coordinators.contains(gone), "{coordinators:?}, {gone}");
+}
+
+#[test]
 fn too_few_zones_for_coordinators_are_said() {
     let mut cluster = Cluster::at_rest(&[(Storage, 3)]);
     cluster.kill("storage-1");

@@ -33,7 +33,7 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
     let version = version(spec, problems);
     let counts = counts::counts(spec, problems);
     let tls = database::tls(cluster, problems);
-    let routing = routing::routing(spec, tls, problems);
+    let routing = routing::routing(cluster, tls, problems);
     let [description, database_id] = database::partial_connection(spec, problems);
     let image = images::image(spec, problems);
     templates::check(spec, problems);

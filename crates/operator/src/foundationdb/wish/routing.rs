@@ -14,7 +14,8 @@ const LONGEST_NAME: usize = 63;
 /// Digits of the numbers of process groups.
 const DIGITS: usize = 5;
 
-pub(super) fn routing(spec: &FoundationDBClusterSpec, tls: bool, problems: &mut Problems) -> Routing {
+pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut Problems) -> Routing {
+    let spec = &cluster.spec;
     let asked = spec.routing.clone().unwrap_or_default();
     let family = match asked.pod_ip_family {
         None | Some(0) => None,
@@ -26,7 +27,9 @@ pub(super) fn routing(spec: &FoundationDBClusterSpec, tls: bool, problems: &mut 
         }
     };
     let dns_in_cluster_file = asked.use_dns_in_cluster_file();
-    let dns_locality = dns_in_cluster_file || asked.define_dns_locality_fields.unwrap_or(false);
+    // Pods keep their names while coordinators are known by them: one that came back without would be lost.
+    let still_named = cluster.status.as_ref().and_then(|status| status.connection_string.as_deref()).is_some_and(has_names);
+    let dns_locality = dns_in_cluster_file || still_named || asked.define_dns_locality_fields.unwrap_or(false);
     Routing {
         headless_service: dns_locality || asked.headless_service.unwrap_or(false),
         dns_in_cluster_file,
@@ -37,6 +40,13 @@ pub(super) fn routing(spec: &FoundationDBClusterSpec, tls: bool, problems: &mut 
         tls,
         explicit_listen_address: spec.use_explicit_listen_address.unwrap_or(true),
     }
+}
+
+/// Whether a connection string names any coordinator otherwise than by its address.
+fn has_names(connection: &str) -> bool {
+    let coordinators = connection.split_once('@').map_or("", |(_, coordinators)| coordinators);
+    let is_address = |one: &str| one.trim_end_matches(":tls").parse::<std::net::SocketAddr>().is_ok();
+    coordinators.split(',').any(|one| !one.is_empty() && !is_address(one))
 }
 
 pub(super) fn topology(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> Topology {

@@ -350,3 +350,17 @@ fn both_ways_to_ask_for_a_crashing_container_count() {
     assert_eq!(buggify.crash_loop["foundationdb"].len(), 2);
     assert!(buggify.crash_loop["other"].contains("*"));
 }
+
+#[test]
+fn pods_keep_their_names_while_coordinators_are_known_by_them() {
+    let spec = json!({"version": "7.3.69", "routing": {"useDNSInClusterFile": false}});
+    let routing = |connection: &str| checked_wish(&object(&spec, &json!({"connectionString": connection}))).routing;
+    for by_name in ["a:b@one.sample.ns.svc.cluster.local:4501", "a:b@10.0.0.1:4501,one.sample.ns.svc:4501:tls"] {
+        let routing = routing(by_name);
+        assert!(routing.dns_locality && routing.headless_service && !routing.uses_names(), "{by_name}");
+    }
+    for by_address in ["a:b@10.0.0.1:4501,10.0.0.2:4501", "a:b@10.0.0.1:4500:tls", "a:b@[fd00::1]:4501", ""] {
+        let routing = routing(by_address);
+        assert!(!routing.dns_locality && !routing.headless_service, "{by_address}");
+    }
+}
