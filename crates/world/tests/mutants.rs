@@ -6,7 +6,7 @@ use quorate_quorum::Gate;
 use quorate_world::simulation::{Recording, Scenario, Script, first_to_notice, play, shrink, simulate};
 
 /// So many worlds of a scenario are tried.
-const WORLDS: u64 = 8;
+const WORLDS: u64 = 12;
 
 /// The scenario whose worlds soon miss a gate, if there is one.
 fn missed_in(gate: Gate) -> Option<&'static str> {
