@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// A number as it is told, whether the database says it or not.
+pub(crate) fn told(number: Option<impl fmt::Display>) -> String {
+    number.map_or_else(|| "an unknown number".to_owned(), |number| number.to_string())
+}
+
 /// Why something is not done now, as the end of a sentence, and the two values that were compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {

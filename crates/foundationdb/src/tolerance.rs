@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::configuration::redundancy_keys;
-use crate::obstacle::Obstacle;
+use crate::obstacle::{Obstacle, told};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode};
 
 /// So long after a process vanished the database knows what that means; before, its "healthy" is about the time before.
@@ -110,7 +110,7 @@ pub fn missing_for_a_disruption(
     }
     if data.min_replicas_remaining.is_none_or(|replicas| replicas < copies.storage) {
         let because = format!("some data has fewer than {} copies", copies.storage);
-        let left = data.min_replicas_remaining.map_or_else(|| "an unknown number".to_owned(), |replicas| replicas.to_string());
+        let left = told(data.min_replicas_remaining);
         return Some(Obstacle::new(because, format!("{left} copies of some data"), copies.storage));
     }
     if report.logs.is_none_or(|log| log.fault_tolerance + 1 < log.replication_factor) {

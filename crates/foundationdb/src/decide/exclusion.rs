@@ -10,7 +10,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
 use super::{Draft, TakesAway, coordinators, lock};
-use crate::obstacle::Obstacle;
+use crate::obstacle::{Obstacle, told};
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
@@ -35,7 +35,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     };
     let generations = report.active_generations();
     if generations.is_none_or(|generations| generations > MOST_GENERATIONS) {
-        let needed = generations.map_or_else(|| "an unknown number".to_owned(), |generations| generations.to_string());
+        let needed = told(generations);
         let because = "the database has not come to rest after its last recoveries";
         let obstacle =
             Obstacle::new(because, format!("{needed} generations of the log needed"), format!("at most {MOST_GENERATIONS}"));

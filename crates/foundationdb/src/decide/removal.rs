@@ -7,7 +7,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
-use crate::obstacle::Obstacle;
+use crate::obstacle::{Obstacle, told};
 use crate::report::{UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
@@ -95,7 +95,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
     }
     let generations = report.active_generations();
     if generations != Some(1) {
-        let needed = generations.map_or_else(|| "an unknown number".to_owned(), |generations| generations.to_string());
+        let needed = told(generations);
         return Some(Obstacle::new("logs of older generations are still needed", format!("{needed} generations needed"), "1"));
     }
     let Some(in_progress) = &report.exclusions_in_progress else {
@@ -110,7 +110,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
             server.address,
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
         );
-        let many = if roles.is_empty() { "an unknown number".to_owned() } else { roles.len().to_string() };
+        let many = told((!roles.is_empty()).then_some(roles.len()));
         return Some(Obstacle::new(because, format!("roles: {many}"), "0"));
     }
     let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));

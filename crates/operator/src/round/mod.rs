@@ -16,6 +16,7 @@ use quorate_fdb_client::{FoundationDb, TlsIdentity};
 use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
+use tokio::time::Instant;
 
 use crate::clock::SteadyClock;
 use crate::decided::Measured;
@@ -27,7 +28,6 @@ use crate::{ClusterKey, Leadership};
 use effects::{Done, Stopped};
 pub(crate) use expected::{Expected, Unseen};
 use telling::{Telling, must_be_written};
-use tokio::time::Instant;
 
 /// Everything a round needs besides the cluster.
 #[derive(Clone)]
