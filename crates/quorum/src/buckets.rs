@@ -76,18 +76,18 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         let limit = self.limit(bucket);
         let counts = self.domains.is_none() || matches!(self.limits, Limits::PerBucket(..));
         if counts && self.count(bucket) >= limit {
+            if limit == 0 {
+                let sentence = format!("{who} is not replaced, because the limit of replacements of kind {bucket} is 0");
+                let hold = Hold::new(REPLACEMENTS_STOPPED, who, sentence, format!("a limit above 0 for {bucket}"));
+                return Err(Box::new(hold.compared(0, "at least 1")));
+            }
             let used = self.used(bucket);
             let which = match self.limits {
                 Limits::Together(_) => "all replacements".to_owned(),
                 Limits::PerBucket(..) => format!("replacements of kind {bucket}"),
             };
             let sentence = format!("{who} is not replaced yet, because {which} together may be {limit}");
-            let released_by = if used.is_empty() {
-                format!("a limit above {limit} for {bucket}")
-            } else {
-                format!("{} being excluded", some_of(&used))
-            };
-            let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, released_by);
+            let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, format!("{} being excluded", some_of(&used)));
             return Err(Box::new(hold.compared(format!("{} in flight", used.len()), format!("fewer than {limit}"))));
         }
         self.in_flight.entry(bucket).or_default().insert(who.to_owned());
@@ -230,7 +230,7 @@ mod tests {
             let hold = Buckets::new(limits, []).take(Kind::Quick, "stateless-1").unwrap_err();
             assert_eq!(hold.reason, REPLACEMENTS_STOPPED);
         }
-        assert_eq!(per_bucket(-1, 1, &[]).take(Kind::Slow, "storage-1").unwrap_err().reason, REPLACEMENTS_IN_FLIGHT);
+        assert_eq!(per_bucket(-1, 1, &[]).take(Kind::Slow, "storage-1").unwrap_err().reason, REPLACEMENTS_STOPPED);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, birth, lock, misconfigured, moves};
+use super::{Draft, TakesAway, birth, exclusion, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, bare, host, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -247,16 +247,24 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
 }
 
 /// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not. Whoever this
-/// very decision lets go still counts: its successor is to come.
+/// very decision lets go still counts: its successor is to come. So does, as a host of its own, whoever is nowhere yet as far as is known,
+/// until it has found no node for long.
 pub(super) fn lack_zones<'a>(draft: &Draft<'a>, report: &'a DatabaseReport) -> bool {
     let desired = &draft.seen.desired;
     let stays = |group: &ProcessGroup| group.removal.is_none() && desired.coordinator_priority(group.class).is_some();
-    let stay = draft.seen.kube.recorded.groups.iter().filter(|(_, group)| stays(group));
+    let patience = exclusion::patience_with_pending(draft);
     // One that has just come is where its pod is, before the database says where that is.
     let node = |id: &ProcessGroupId, group: &ProcessGroup| draft.roster.pod(id, group.class)?.node.clone();
-    let zone = |(id, group)| draft.physical_zone(id, group).or_else(|| node(id, group));
-    let zones: BTreeSet<String> = stay.filter_map(zone).collect();
-    zones.len() < desired.coordinator_count() && Standing::of(report).wrong(draft).is_some()
+    let mut hosts = BTreeSet::new();
+    let mut nowhere_yet = 0;
+    for (id, group) in draft.seen.kube.recorded.groups.iter().filter(|(_, group)| stays(group)) {
+        match draft.physical_zone(id, group).or_else(|| node(id, group)) {
+            Some(host) => drop(hosts.insert(host)),
+            None if exclusion::has_no_node_for(draft, group, patience) => {}
+            None => nowhere_yet += 1,
+        }
+    }
+    hosts.len() + nowhere_yet < desired.coordinator_count() && Standing::of(report).wrong(draft).is_some()
 }
 
 fn is_first(address: &str) -> bool {

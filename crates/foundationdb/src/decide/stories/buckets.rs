@@ -55,6 +55,26 @@ fn zero_stops_all_whatever_the_buckets_say() {
 }
 
 #[test]
+fn a_bucket_of_zero_stops_its_kind_and_no_other() {
+    let mut cluster = without(&["storage-8", "log-4"]);
+    enabled(&mut cluster, 0, 1, 1);
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(100);
+    let replaced = |cluster: &Cluster, id: &str| {
+        cluster.kube.recorded.groups.get(&group_id(id)).is_none_or(|group| group.removal.is_some())
+    };
+    assert!(replaced(&cluster, "log-4"));
+    assert!(!replaced(&cluster, "storage-8"));
+    // Not even while somebody whom a user asked to go waits for the dead one.
+    cluster.desired.remove = ["storage-9".to_owned()].into();
+    cluster.rounds(100);
+    assert!(!replaced(&cluster, "storage-8"));
+    let decision = cluster.decided();
+    let hold = decision.holds.iter().find(|hold| hold.reason.0 == "ReplacementsStopped").unwrap();
+    assert_eq!((hold.about.as_str(), hold.released_by.as_str()), ("storage-8", "a limit above 0 for storage"));
+}
+
+#[test]
 fn what_a_user_asked_for_counts_as_in_flight_and_is_not_held_itself() {
     let mut cluster = without(&["storage-8"]);
     cluster.desired.remove = ["storage-9", "storage-10"].map(str::to_owned).into();

@@ -189,6 +189,30 @@ fn coordinators_that_wait_for_zones_do_not_hold_up_the_moves_that_make_them() {
 }
 
 #[test]
+fn who_is_nowhere_yet_may_be_the_host_that_coordinators_wait_for() {
+    let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
+    let nodes = std::mem::replace(&mut cluster.nodes, vec!["node-10".to_owned(), "node-11".to_owned()]);
+    into(&mut cluster, 2);
+    cluster.until(|decision| decision.holds.iter().any(|hold| hold.reason == crate::reasons::NOT_ENOUGH_COORDINATORS));
+    cluster.rounds(100);
+    let in_flight = |cluster: &Cluster| {
+        let groups = cluster.kube.recorded.groups.iter().filter(|(_, group)| group.class == Log && group.is_in_flight());
+        groups.map(|(id, _)| id.0.clone()).collect::<Vec<_>>()
+    };
+    let before = in_flight(&cluster);
+    cluster.nodes.clear();
+    cluster.desired.counts.insert(Storage, 7);
+    cluster.desired.generation += 1;
+    cluster.round(5);
+    into(&mut cluster, 3);
+    cluster.round(5);
+    assert_eq!(in_flight(&cluster), before, "no more logs go before it is known where the seventh storage is");
+    cluster.nodes = nodes;
+    moved(&mut cluster);
+    assert_eq!(held(&cluster, Log).into_values().collect::<Vec<_>>(), [1, 1, 1]);
+}
+
+#[test]
 fn a_whole_domain_is_made_again_at_once() {
     let mut cluster = packed(9, 3);
     cluster.desired.image = "fdb:another".to_owned();

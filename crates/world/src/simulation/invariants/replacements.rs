@@ -98,7 +98,8 @@ impl Invariants {
         self.buckets_are_shown(&ration, after);
     }
 
-    /// Whether those in flight wait for a dead one that was to serve before they go: they are of its class and none of them is excluded.
+    /// Whether some are in flight and wait for a dead one that was to serve before they go: they are of its class and none of them is
+    /// excluded.
     fn is_waited_for(group: Group<'_>, StatusWrite { before, after, .. }: &StatusWrite<'_>, stage: Stage<'_>) -> bool {
         let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
@@ -109,6 +110,7 @@ impl Invariants {
             |one: &Group<'_>| one.is_in_flight() && still(one) && (ration.by_fault_domain || bucket(*one) == bucket(group));
         // A server that runs and knows only coordinators of long ago is as good as dead.
         group.has(GroupCondition::MissingProcesses)
+            && groups_of(before).any(|one| shares(&one))
             && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
     }
 
