@@ -26,6 +26,8 @@ pub struct KubeFacts {
     pub nodes: BTreeMap<String, NodeFacts>,
     /// How many nodes there are in all that take any pod.
     pub open_nodes: usize,
+    /// The storage classes that there are; nothing where nobody looked.
+    pub storage_classes: Option<BTreeSet<String>>,
     /// Pods and claims that were made and that no watch has shown yet, by name: they are there, as far as anybody knows.
     pub unseen: BTreeSet<String>,
     /// What failed in the last round, as the sentences of its errors.

@@ -13,6 +13,7 @@ use crate::{ClaimFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, qua
 pub(super) const JOURNAL: &str = "volume in place of a lost one";
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
+    say_which_storage_class_is_missing(draft);
     let desired = &draft.seen.desired;
     let stateful = draft.classes().into_iter().filter(|class| class.is_stateful());
     let sizes: BTreeMap<ProcessClass, String> = stateful.map(|class| (class, objects::claim_size(desired, class).0)).collect();
@@ -31,6 +32,32 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             None => create(draft, &id),
             Some(claim) => look_after(draft, &id, claim, &sizes[&class]),
         }
+    }
+}
+
+/// The storage class that volumes of a class are asked to be of, where there is none of that name.
+pub(super) fn missing_storage_class<'a>(draft: &Draft<'a>, class: ProcessClass) -> Option<&'a str> {
+    let (asked, known) = (objects::claim_storage_class(&draft.seen.desired, class)?, draft.seen.kube.storage_classes.as_ref()?);
+    (!known.contains(asked)).then_some(asked)
+}
+
+fn say_which_storage_class_is_missing(draft: &mut Draft<'_>) {
+    let stateful = draft.classes().into_iter().filter(|class| class.is_stateful());
+    let missing: BTreeMap<ProcessClass, &str> =
+        stateful.filter_map(|class| Some((class, missing_storage_class(draft, class)?))).collect();
+    for (class, missing) in missing {
+        let sentence = format!(
+            "volumes of class {class} are asked to be of storage class {missing}, and there is none of that name; nobody is replaced \
+             for it, and new volumes wait"
+        );
+        let released_by = format!(
+            "another storageClassName in spec.processes[].volumeClaimTemplate, or a StorageClass {missing} (also for volumes that are \
+             made by hand)"
+        );
+        let hold = Hold::new(reasons::STORAGE_CLASS_UNKNOWN, class.name(), sentence, released_by);
+        let known = draft.seen.kube.storage_classes.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "no storage class".to_owned() } else { known };
+        draft.holds.push(hold.compared(known, missing));
     }
 }
 

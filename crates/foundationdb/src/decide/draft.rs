@@ -261,7 +261,9 @@ impl<'a> Draft<'a> {
     /// Asks for a permit to do what costs a recovery; without one the hold says why.
     pub(super) fn recover(&mut self, about: &str, what: &str, spacing: SignedDuration, reason: Reason) -> Option<Permit> {
         let report = self.report?;
-        let since = report.seconds_since_recovery().map(SignedDuration::from_secs_f64);
+        let since = report
+            .seconds_since_recovery()
+            .map(|seconds| SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::MAX));
         let calm = Calm { since, generations: report.active_generations(), most_generations: MOST_GENERATIONS };
         let spacing = if Gate::RecoverySpacing.stands() { spacing } else { SignedDuration::ZERO };
         match self.budget.recover(what, &calm, spacing) {

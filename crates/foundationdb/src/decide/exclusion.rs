@@ -12,7 +12,7 @@ use super::members::Server;
 use super::{Draft, TakesAway, coordinators, lock};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{MOST_GENERATIONS, bare, port};
-use crate::tolerance::{Copies, holds_copies};
+use crate::tolerance::{Copies, DATABASE_KNOWS_AFTER, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
 
 /// A pod that has found no node for so long will not find one in a moment.
@@ -226,6 +226,12 @@ fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -
     Some(Hold::new(reason, id.to_string(), format!("{id} {what}"), released_by).compared(measured, needed))
 }
 
+/// Whether a group has been without its processes for so long that it is not just its node that starts again.
+fn has_been_away(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
+    let since = group.conditions.get(&GroupCondition::MissingProcesses);
+    since.is_some_and(|since| draft.seen.lasted(*since) >= DATABASE_KNOWS_AFTER)
+}
+
 /// How much may still be excluded.
 #[derive(Clone)]
 struct Room {
@@ -310,7 +316,8 @@ impl Room {
                 *servers.entry((group, class)).or_default() += 1;
             }
         }
-        for ((id, class), listed) in servers {
+        // Who belongs to another object of the same database serves that one.
+        for ((id, class), listed) in servers.into_iter().filter(|((id, _), _)| draft.status.groups.contains_key(*id)) {
             let has = draft.roster.pod(id, class).map_or(1, |pod| pod.servers as usize);
             if listed >= has {
                 room.serving.entry(class).or_default().0.insert(id.clone());
@@ -339,7 +346,8 @@ impl Room {
         if !draft.is_being_made_again(id, group.class) {
             self.subtract(id, group.class, &servers);
         }
-        let Some(hold) = self.too_little(id, group.class).filter(|_| !servers.is_empty()) else { return Ok(()) };
+        let is_dead = servers.is_empty() && has_been_away(draft, group);
+        let Some(hold) = self.too_little(id, group.class).filter(|_| !is_dead) else { return Ok(()) };
         *self = before;
         Err(Box::new(hold))
     }

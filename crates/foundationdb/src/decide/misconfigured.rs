@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Hold, Severity};
 
-use super::{Draft, updates};
-use crate::{
-    Desired, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons,
-};
+use super::{Draft, claims, updates};
+use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
@@ -42,7 +40,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 /// Those that are replaced, now or when it is their turn, and why.
 pub(super) fn misfits(draft: &Draft<'_>) -> Vec<(ProcessGroupId, &'static str)> {
     let volumes: BTreeMap<ProcessClass, Volume> =
-        draft.classes().into_iter().map(|class| (class, Volume::of(&draft.seen.desired, class))).collect();
+        draft.classes().into_iter().map(|class| (class, Volume::of(draft, class))).collect();
     let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
     live.filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group, &volumes[&group.class])?))).collect()
 }
@@ -64,11 +62,14 @@ fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
 struct Volume {
     asked_for: String,
     size: String,
+    can_be_made: bool,
 }
 
 impl Volume {
-    fn of(desired: &Desired, class: ProcessClass) -> Self {
-        Self { asked_for: objects::claim_asked_for(desired, class), size: objects::claim_size(desired, class).0 }
+    fn of(draft: &Draft<'_>, class: ProcessClass) -> Self {
+        let desired = &draft.seen.desired;
+        let can_be_made = claims::missing_storage_class(draft, class).is_none();
+        Self { asked_for: objects::claim_asked_for(desired, class), size: objects::claim_size(desired, class).0, can_be_made }
     }
 }
 
@@ -85,6 +86,10 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: 
     if group.class.is_stateful()
         && let Some(claim) = draft.roster.claim(id, group.class)
     {
+        // A typing error is put right without anybody having gone for it.
+        if !wanted.can_be_made {
+            return None;
+        }
         if claim.asked_for.as_ref().is_some_and(|asked| *asked != wanted.asked_for) {
             return Some("its volume is asked to be another");
         }

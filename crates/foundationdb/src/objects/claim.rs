@@ -37,6 +37,12 @@ pub fn claim_size(desired: &Desired, class: ProcessClass) -> Quantity {
     asked.cloned().unwrap_or_else(|| Quantity(DEFAULT_SIZE.to_owned()))
 }
 
+/// The storage class that volumes of a class are asked to be of, if one is named.
+pub fn claim_storage_class(desired: &Desired, class: ProcessClass) -> Option<&str> {
+    let spec = template(desired, class)?.spec.as_ref()?;
+    spec.storage_class_name.as_deref().filter(|name| !name.is_empty())
+}
+
 fn template(desired: &Desired, class: ProcessClass) -> Option<&PersistentVolumeClaim> {
     desired.templates.get(&class)?.claim.as_ref()
 }

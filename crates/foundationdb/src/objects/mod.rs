@@ -20,7 +20,7 @@ mod service;
 mod volumes;
 
 pub use asked_for::{asked_for, claim_asked_for};
-pub use claim::{claim, claim_size};
+pub use claim::{claim, claim_size, claim_storage_class};
 pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_digest, monitor_text};
 pub use disruption_budget::disruption_budget;
 pub(crate) use environment::PUBLIC_IP;

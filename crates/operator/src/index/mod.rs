@@ -186,6 +186,7 @@ impl Index {
             disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             nodes: nodes.into_iter().filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
             open_nodes: self.nodes.open(),
+            storage_classes: Some(self.storage_classes.keys().cloned().collect()),
             ..KubeFacts::default()
         }
     }
@@ -241,6 +242,9 @@ impl Index {
         }
         let mut concerned = BTreeSet::new();
         for (key, known) in &mut self.clusters {
+            if known.object.as_ref().is_some_and(|object| asks_for(object, name)) {
+                concerned.insert(key.clone());
+            }
             for claim in known.claims.values_mut().filter(|claim| claim.storage_class.as_deref() == Some(name)) {
                 claim.may_grow = grows;
                 concerned.insert(key.clone());
@@ -282,6 +286,13 @@ impl Index {
             }
         }
     }
+}
+
+/// Whether a cluster names a storage class for its volumes.
+fn asks_for(object: &FoundationDBCluster, storage_class: &str) -> bool {
+    let settings = object.spec.processes.iter().flat_map(BTreeMap::values);
+    let volumes = settings.filter_map(|settings| settings.volume_claim_template.as_ref()?.spec.as_ref());
+    volumes.filter_map(|volume| volume.storage_class_name.as_deref()).any(|name| name == storage_class)
 }
 
 /// An object without a namespace, by its name.

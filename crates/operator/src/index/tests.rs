@@ -122,6 +122,21 @@ fn a_claim_may_grow_if_its_class_says_so() {
 }
 
 #[test]
+fn a_storage_class_that_somebody_waits_for_is_noticed() {
+    let mut index = Index::default();
+    index.apply(cluster("a"));
+    let object = serde_json::from_value(serde_json::json!({
+        "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
+        "metadata": {"name": "b", "namespace": "ns", "uid": "b"},
+        "spec": {"version": "7.3.69", "processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}},
+    }));
+    index.apply(Change::Cluster(key("b"), Box::new(ClusterObject::Present(Arc::new(object.unwrap())))));
+    assert_eq!(facts(&index, "b").storage_classes, Some(BTreeSet::new()));
+    assert_eq!(index.apply(Change::StorageClass("fast".into(), Some(true))), BTreeSet::from([key("b")]));
+    assert_eq!(facts(&index, "b").storage_classes, Some(BTreeSet::from(["fast".to_owned()])));
+}
+
+#[test]
 fn a_budget_whose_status_alone_changed_wakes_nobody() {
     let mut index = Index::default();
     let mut budget = |state: &str, min_available| {

@@ -122,10 +122,14 @@ async fn no_storage_at_all_takes_no_data() {
 #[tokio::test(start_paused = true)]
 async fn a_storage_class_that_does_not_exist() {
     let stage = Stage::born().await;
+    let before = uids(&stage);
     stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "none-such"}}}}}));
-    stage.until("it is told", |view| view.sentences().join("\n").contains("PodPending")).await;
-    stage.stays("all data has its copies", 1200, |view| serves(&stage) && view.is_available()).await;
-    assert!(stage.writes("delete persistentvolumeclaims").iter().all(|line| line.contains("-> 404")) || serves(&stage));
+    stage.until("it is told", |view| view.held("StorageClassUnknown")).await;
+    assert!(stage.view().sentences().join("\n").contains("none-such"), "{:?}", stage.view().sentences());
+    stage.stays("everybody stays", 1200, |_| uids(&stage) == before && serves(&stage)).await;
+    stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": null}}}));
+    stage.rest().await;
+    assert_eq!(uids(&stage), before, "put right, nobody has gone for it");
     stage.apply(json!({"processes": {"general": {"volumeClaimTemplate": {"spec": {"storageClassName": "network"}}}}}));
     stage.rest().await;
     assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));

@@ -60,9 +60,8 @@ fn a_bucket_of_zero_stops_its_kind_and_no_other() {
     enabled(&mut cluster, 0, 1, 1);
     cluster.pass(TWO_HOURS);
     cluster.rounds(100);
-    let replaced = |cluster: &Cluster, id: &str| {
-        cluster.kube.recorded.groups.get(&group_id(id)).is_none_or(|group| group.removal.is_some())
-    };
+    let replaced =
+        |cluster: &Cluster, id: &str| cluster.kube.recorded.groups.get(&group_id(id)).is_none_or(|group| group.removal.is_some());
     assert!(replaced(&cluster, "log-4"));
     assert!(!replaced(&cluster, "storage-8"));
     // Not even while somebody whom a user asked to go waits for the dead one.

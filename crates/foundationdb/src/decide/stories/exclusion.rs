@@ -24,7 +24,44 @@ fn a_dead_one_is_excluded_although_nobody_took_its_place() {
     cluster.kill("storage-8");
     cluster.rounds(3);
     cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.pass(90);
     assert_eq!(exclusions(&cluster.rounds(2)).first(), Some(&"exclude locality_instance_id:storage-8"));
+}
+
+#[test]
+fn one_that_is_away_for_a_moment_is_not_dead() {
+    let mut cluster = Cluster::usual();
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.rounds(3);
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
+    // Its node reboots.
+    cluster.kill("storage-8");
+    let done = cluster.rounds(8);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+    cluster.dead.clear();
+    assert!(exclusions(&cluster.rounds(50)).is_empty());
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
+}
+
+#[test]
+fn those_of_another_object_are_nobodys_successors() {
+    let mut cluster = Cluster::usual();
+    cluster.unplaceable.insert("storage-12".to_owned());
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.spoil(|report| {
+        let is_storage = |process: &&crate::ProcessReport| process.class == Some(Storage);
+        let like = report.processes.values().find(is_storage).cloned().unwrap();
+        for number in 1..=3 {
+            let group = Some(group_id(&format!("other-storage-{number}")));
+            let zone = Some(format!("other-{number}"));
+            let theirs = crate::ProcessReport { group, zone, excluded: None, ..like.clone() };
+            report.processes.insert(format!("10.9.0.{number}:4501"), theirs);
+        }
+    });
+    let done = cluster.rounds(20);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
 }
 
 #[test]

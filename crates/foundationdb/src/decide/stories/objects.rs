@@ -128,6 +128,25 @@ fn volumes_grow_in_place_or_are_replaced_and_never_shrink() {
 }
 
 #[test]
+fn nobody_is_replaced_for_a_storage_class_that_does_not_exist() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.storage_classes = Some(["standard".to_owned()].into());
+    let claim = |class: &str| Some(serde_json::from_value(serde_json::json!({"spec": {"storageClassName": class}})).unwrap());
+    cluster.desired.templates.insert(Storage, ClassTemplate { claim: claim("standrad"), ..ClassTemplate::default() });
+    cluster.rounds(100);
+    assert_eq!(cluster.marked(), [""; 0]);
+    let decision = cluster.decided();
+    let hold = decision.holds.iter().find(|hold| hold.reason.0 == "StorageClassUnknown").unwrap();
+    assert_eq!((hold.about.as_str(), hold.measured.as_str(), hold.threshold.as_str()), ("storage", "standard", "standrad"));
+    // Where nobody looked, nothing is said; and what exists is what they are replaced for.
+    cluster.kube.storage_classes = None;
+    assert!(!codes(&cluster.decided()).contains(&"StorageClassUnknown"));
+    cluster.kube.storage_classes = Some(["standard", "standrad"].map(str::to_owned).into());
+    cluster.round(5);
+    assert_eq!(cluster.marked().len(), 4);
+}
+
+#[test]
 fn volumes_outlive_the_object_unless_somebody_said_otherwise() {
     let mut cluster = Cluster::usual();
     assert!(cluster.kube.claims.values().all(|claim| !claim.owned));

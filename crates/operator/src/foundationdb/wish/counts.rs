@@ -55,6 +55,10 @@ fn asked(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> AskedCounts
                 let problem = "without a storage process group there is no place for the data";
                 problems.add(&field, problem, format!("0 for as many as are needed, or at least {needed}"));
             }
+            if class == ProcessClass::Unset && count > 0 {
+                let problem = "the database puts data on processes without a class, and their pods have no volume for it";
+                problems.add(&field, problem, "leaving it out; storage, log and stateless processes do all there is to do");
+            }
             if count > MOST_OF_A_CLASS {
                 let problem = format!("{count} process groups of one class are more than any database of FoundationDB has");
                 problems.add(&field, problem, format!("at most {MOST_OF_A_CLASS}"));

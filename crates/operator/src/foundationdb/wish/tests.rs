@@ -154,6 +154,7 @@ fn invalid() -> Vec<(Value, &'static str)> {
         ),
         (json!({"lockOptions": {"disableLocks": false, "denyList": [{"allow": true}]}}), "spec.lockOptions.denyList[0].id"),
         (json!({"processCounts": {"log": 10_000}}), "spec.processCounts.log"),
+        (json!({"processCounts": {"unset": 3}}), "spec.processCounts.unset"),
         (json!({"distribution": {"enabled": true, "desiredFaultDomains": 1}}), "spec.distribution.desiredFaultDomains"),
         (json!({"distribution": {"enabled": true}, "faultDomain": {"key": "foundationdb.org/none"}}), "spec.distribution"),
         (
