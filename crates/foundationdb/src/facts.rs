@@ -26,6 +26,8 @@ pub struct KubeFacts {
     pub nodes: BTreeMap<String, NodeFacts>,
     /// How many nodes there are in all that take any pod.
     pub open_nodes: usize,
+    /// When the newest of those was made.
+    pub newest_open_node: Option<Timestamp>,
     /// The storage classes that there are; nothing where nobody looked.
     pub storage_classes: Option<BTreeSet<String>>,
     /// Pods and claims that were made and that no watch has shown yet, by name: they are there, as far as anybody knows.
@@ -178,6 +180,8 @@ pub struct NodeFacts {
     pub taints: BTreeSet<String>,
     /// Whether it says it is ready.
     pub ready: bool,
+    /// Since when there is a node of this name.
+    pub created: Option<Timestamp>,
 }
 
 impl NodeFacts {

@@ -104,7 +104,13 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
         Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, released_by).compared(measured, needed).since(*since)
     };
     let names = || failed.iter().map(|(_, id, _)| id.0.as_str()).collect::<Vec<_>>().join(", ");
-    if !desired.automation.replacements.enabled || desired.buggify.empty_monitor_configuration {
+    if desired.buggify.empty_monitor_configuration {
+        let sentence = format!("{} failed and would be replaced, but no server is to run", names());
+        let measured = ("buggify.emptyMonitorConf true", "buggify.emptyMonitorConf false");
+        draft.holds.push(hold(sentence, measured, "buggify.emptyMonitorConf: false"));
+        return false;
+    }
+    if !desired.automation.replacements.enabled {
         let sentence = format!("{} failed and would be replaced, but automatic replacement is off", names());
         draft.holds.push(hold(
             sentence,
@@ -114,8 +120,8 @@ fn may_replace(draft: &mut Draft<'_>, failed: &[(Timestamp, ProcessGroupId, Stri
         return false;
     }
     if !Gate::ReplacesOnlyWhenAvailable.passes(draft.report.is_some_and(crate::DatabaseReport::is_whole)) {
-        let sentence = format!("{} failed and would be replaced, but the database is not available", names());
-        draft.holds.push(hold(sentence, ("no whole report", "a whole report"), "the database being available"));
+        let sentence = format!("{} failed and would be replaced, but nobody knows how the database is", names());
+        draft.holds.push(hold(sentence, ("no whole report", "a whole report"), "the database answering with a whole report"));
         return false;
     }
     true

@@ -75,7 +75,8 @@ fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usi
     draft.notice(Severity::Warning, "FaultDomainSetAside", note);
 }
 
-/// With a node more than there were, every domain that was set aside is tried again.
+/// With a node more than there were, or one that is new, every domain that was set aside is tried again. One that went and came back is
+/// neither: to try costs moves.
 fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
     if draft.status.set_aside.is_empty() {
         return;
@@ -87,13 +88,12 @@ fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
         .flat_map(|class| (0..distribution.domains).map(|domain| domain_key(prefix, *class, domain)))
         .collect();
     draft.status.set_aside.retain(|domain, _| wanted.contains(domain));
-    for aside in draft.status.set_aside.values_mut() {
-        aside.open_nodes = aside.open_nodes.min(open);
-    }
     // With fewer domains than there were, those that are aside may be needed.
     let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
     let too_few = ProcessClass::ALL.iter().any(|class| in_use(draft, *class, distribution).len() < minimum);
-    let again = distribution.required || too_few || draft.status.set_aside.values().any(|aside| aside.open_nodes < open);
+    let newest = draft.seen.kube.newest_open_node;
+    let another_node = |aside: &SetAside| aside.open_nodes < open || newest.is_some_and(|newest| newest > aside.since);
+    let again = distribution.required || too_few || draft.status.set_aside.values().any(another_node);
     if again && !draft.status.set_aside.is_empty() {
         let domains: Vec<String> = std::mem::take(&mut draft.status.set_aside).into_keys().collect();
         draft.notice(Severity::Normal, "FaultDomainTakenUp", format!("trying again: {}", domains.join(", ")));

@@ -96,7 +96,7 @@ impl Cluster {
         kube.open_nodes = self.nodes.len();
         kube.nodes.extend(self.nodes.iter().filter(|node| !self.kube.nodes.contains_key(*node)).map(|node| {
             let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.clone())]);
-            (node.clone(), NodeFacts { labels, taints: BTreeSet::new(), ready: true })
+            (node.clone(), NodeFacts { labels, ready: true, ..NodeFacts::default() })
         }));
         Snapshot {
             now: self.now,

@@ -138,6 +138,7 @@ pub(crate) fn node_facts(node: Node) -> NodeFacts {
     let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
     let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
     NodeFacts {
+        created: node.metadata.creation_timestamp.map(|time| time.0),
         labels: node.metadata.labels.unwrap_or_default(),
         taints: taints.into_iter().map(|taint| taint.key).collect(),
         ready: conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True"),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use quorate_foundationdb::NodeFacts;
 
 use crate::ClusterKey;
@@ -10,8 +11,8 @@ use crate::ClusterKey;
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     known: BTreeMap<String, NodeFacts>,
-    /// How many of them take any pod.
-    open: usize,
+    /// Those of them that take any pod, the oldest first.
+    open: BTreeSet<(Option<Timestamp>, String)>,
     /// How many pods each cluster has on a node.
     pods: BTreeMap<String, BTreeMap<ClusterKey, usize>>,
 }
@@ -22,8 +23,13 @@ impl Nodes {
     }
 
     /// How many take any pod.
-    pub(super) const fn open(&self) -> usize {
-        self.open
+    pub(super) fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// When the newest of those was made.
+    pub(super) fn newest_open(&self) -> Option<Timestamp> {
+        self.open.last().and_then(|(created, _)| *created)
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
@@ -35,11 +41,14 @@ impl Nodes {
         if self.known.get(name) == facts.as_ref() {
             return BTreeSet::new();
         }
-        let was_open = self.known.get(name).is_some_and(NodeFacts::is_open);
-        self.open = self.open + usize::from(facts.as_ref().is_some_and(NodeFacts::is_open)) - usize::from(was_open);
-        match facts {
-            Some(facts) => drop(self.known.insert(name.to_owned(), facts)),
-            None => drop(self.known.remove(name)),
+        if let Some(before) = self.known.remove(name) {
+            self.open.remove(&(before.created, name.to_owned()));
+        }
+        if let Some(facts) = facts {
+            if facts.is_open() {
+                self.open.insert((facts.created, name.to_owned()));
+            }
+            self.known.insert(name.to_owned(), facts);
         }
         self.pods.get(name).into_iter().flat_map(|clusters| clusters.keys().cloned()).collect()
     }

@@ -139,7 +139,7 @@ fn maintenance_is_no_failure() {
 fn tainted(cluster: &mut Cluster, nodes: usize) {
     for node in 1..=nodes {
         let taints = BTreeSet::from(["example.org/broken".to_owned()]);
-        cluster.kube.nodes.insert(format!("node-{node}"), NodeFacts { labels: BTreeMap::new(), taints, ready: true });
+        cluster.kube.nodes.insert(format!("node-{node}"), NodeFacts { taints, ready: true, ..NodeFacts::default() });
     }
     cluster.desired.automation.replacements.taints.insert("*".to_owned(), SignedDuration::from_secs(60));
 }

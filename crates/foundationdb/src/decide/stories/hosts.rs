@@ -39,6 +39,26 @@ fn a_domain_without_a_host_is_waited_for_or_set_aside() {
 }
 
 #[test]
+fn a_node_that_goes_and_comes_back_is_no_new_one() {
+    let mut cluster = packed(6, 3);
+    no_host_to_spare(&mut cluster);
+    into(&mut cluster, 4);
+    cluster.until(|decision| decision.status.set_aside.contains_key("storage-3"));
+    cluster.rounds(200);
+    let before = ids(&cluster);
+    let nodes = cluster.nodes.clone();
+    cluster.nodes.pop();
+    cluster.round(5);
+    cluster.nodes = nodes;
+    cluster.rounds(20);
+    assert_eq!((cluster.kube.recorded.set_aside.len(), ids(&cluster)), (1, before));
+    // Another one in its place is.
+    cluster.kube.newest_open_node = Some(cluster.now);
+    cluster.round(5);
+    assert!(cluster.kube.recorded.set_aside.is_empty());
+}
+
+#[test]
 fn who_finds_no_host_is_not_replaced_again_and_again() {
     for required in [true, false] {
         let mut cluster = packed(6, 3);

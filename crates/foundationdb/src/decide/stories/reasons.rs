@@ -164,7 +164,7 @@ const EXAMPLES: &[(Change, usize)] = &[
             cluster.desired.automation.replacements.taints.insert("*".to_owned(), jiff::SignedDuration::ZERO);
             for node in ["node-1", "node-2"] {
                 let taints = ["example.org/broken".to_owned()].into();
-                cluster.kube.nodes.insert(node.to_owned(), NodeFacts { labels: BTreeMap::new(), taints, ready: true });
+                cluster.kube.nodes.insert(node.to_owned(), NodeFacts { taints, ready: true, ..NodeFacts::default() });
             }
             cluster.rounds(3);
             cluster.pass(1800);
