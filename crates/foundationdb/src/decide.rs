@@ -127,11 +127,19 @@ pub enum Adds {
 }
 
 /// What is taken away from a cluster, if only for a moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TakesAway {
     /// A pod, by name; its guard says which one.
     Pod(String),
+    /// A pod in whose stead another one is made, if the API would take that one.
+    PodForAnother {
+        /// Its name; its guard says which one.
+        name: String,
+        /// The other one.
+        #[serde(skip)]
+        next: Box<Pod>,
+    },
     /// A volume claim, by name; its guard says which one.
     Claim(String),
     /// A service, by name; its guard says which one.

@@ -155,6 +155,7 @@ impl Operator {
             identity: self.identity.clone(),
             recorder: Recorder::new(self.client.clone(), Arc::clone(&self.clock)),
             metrics: Arc::clone(&self.shown.metrics),
+            rehearsed: Arc::default(),
         };
         Loop::new(hands, self.settings, Arc::clone(&self.shown), leadership).run(receiver, stop).await;
         // Effects have ended; only now the lease is given back.

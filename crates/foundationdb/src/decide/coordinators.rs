@@ -10,7 +10,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
 use super::{Draft, TakesAway, birth, exclusion, lock, misconfigured, moves};
-use crate::report::{CoordinatorReport, bare, host, port};
+use crate::report::{CoordinatorReport, bare, host, is_one_pod, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
@@ -75,7 +75,7 @@ fn back_soon(draft: &Draft<'_>, addresses: &[String]) -> Option<(ProcessGroupId,
         let host = host(address);
         draft.status.groups.iter().find_map(|(id, group)| {
             let since = *group.conditions.get(&GroupCondition::MissingProcesses)?;
-            let named = objects::dns_name(desired, &objects::pod_name(desired, group.class, id)) == host;
+            let named = is_one_pod(&objects::dns_name(desired, &objects::pod_name(desired, group.class, id)), host);
             (named || group.addresses.iter().any(|known| known == host)).then(|| (id.clone(), since))
         })
     };
@@ -154,6 +154,10 @@ impl<'a> Standing<'a> {
             if by_name && server.process.dns_name.is_some() && bare(&one.address).parse::<std::net::SocketAddr>().is_ok() {
                 return Some(Wrong::Undesired(format!("{id} is written by its address, and names are asked for")));
             }
+            let is_another_name = |name: &str| name != host(&one.address) && is_one_pod(name, host(&one.address));
+            if by_name && server.process.dns_name.as_deref().is_some_and(is_another_name) {
+                return Some(Wrong::Undesired(format!("{id} is written by a name of another domain")));
+            }
             if !by_name && bare(&one.address).parse::<std::net::SocketAddr>().is_err() {
                 return Some(Wrong::Undesired(format!("{id} is written by its name, and addresses are asked for")));
             }
@@ -189,7 +193,7 @@ impl<'a> Standing<'a> {
 /// Whether a coordinator is named as a server is, by address or by name.
 fn is_at(one: &CoordinatorReport, server: Server<'_>) -> bool {
     let named = host(&one.address);
-    named == host(server.address) || server.process.dns_name.as_deref() == Some(named)
+    named == host(server.address) || server.process.dns_name.as_deref().is_some_and(|name| is_one_pod(name, named))
 }
 
 /// Whether a coordinator that answers should no longer be one. Whether its pod is ready says nothing about that: where kubelets are cut

@@ -10,7 +10,7 @@ use super::members::Members;
 use super::roster::Roster;
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
 use crate::obstacle::Obstacle;
-use crate::report::{MOST_GENERATIONS, bare, host};
+use crate::report::{MOST_GENERATIONS, bare, host, is_one_pod};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
 /// How often a cluster is looked at while something is under way.
@@ -219,7 +219,7 @@ impl<'a> Draft<'a> {
             self.members.of(id, group).iter().any(|server| report.is_coordinator(server.address, server.process))
         });
         by_report
-            || self.coordinators.contains(&name)
+            || self.coordinators.iter().any(|host| is_one_pod(host, &name))
             || group.addresses.iter().any(|address| self.coordinators.contains(address))
     }
 

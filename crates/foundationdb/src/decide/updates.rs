@@ -181,5 +181,8 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard
     let entry = JournalEntry { what: JOURNAL.to_owned(), uid: pod.uid.clone(), zone, since: draft.seen.now };
     draft.status.journal.begin(&name, entry);
     let guard = guard.and_object(&pod.uid, &pod.resource_version);
-    draft.steps.push(Step::takes_away(TakesAway::Pod(name), permit, guard, format!("the pod of {id} is asked to be another")));
+    let address = draft.seen.kube.services.get(&name).and_then(|service| service.address.as_deref());
+    let next = Box::new(objects::pod(&draft.seen.desired, id, &draft.status.groups[id], address));
+    let why = format!("the pod of {id} is asked to be another");
+    draft.steps.push(Step::takes_away(TakesAway::PodForAnother { name, next }, permit, guard, why));
 }

@@ -202,7 +202,7 @@ impl Cluster {
     fn take_away(&mut self, what: &TakesAway, step: &ClusterStep) {
         let uid = step.guard.object.as_ref().map(|object| object.uid.as_str());
         match what {
-            TakesAway::Pod(name) => {
+            TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. } => {
                 let Some(pod) = self.kube.pods.remove(name) else { return };
                 assert_eq!(uid, Some(pod.uid.as_str()), "a pod is deleted by its uid");
                 if let Some(group) = &pod.group {

@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys};
 use crate::lock::LockReport;
 use crate::report::{
-    Backlog, ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, port,
+    Backlog, ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, is_one_pod,
+    port,
 };
 use crate::tolerance::Copies;
 use crate::{ProcessClass, ProcessGroupId, ProcessReport, RedundancyMode};
@@ -132,7 +133,7 @@ impl Database {
     /// What it says of itself.
     pub fn report(&self, now: Timestamp) -> DatabaseReport {
         let reachable = |address: &String| {
-            let is = |server: &Server| *address == server.address || host(address) == server.dns_name;
+            let is = |server: &Server| *address == server.address || is_one_pod(host(address), &server.dns_name);
             self.servers.values().any(is)
         };
         let coordinator = |address: &String| CoordinatorReport { address: address.clone(), reachable: reachable(address) };

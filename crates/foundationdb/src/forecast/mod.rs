@@ -148,7 +148,7 @@ impl Forecast {
             }
         }
         let made_again = |action: &TakesAway| {
-            let TakesAway::Pod(name) = action else { return false };
+            let (TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. }) = action else { return false };
             let group = cluster.kube.pods.get(name).and_then(|pod| pod.group.as_ref());
             group.is_some_and(|group| !marked(groups, group))
         };

@@ -239,7 +239,8 @@ impl DatabaseReport {
 impl CoordinatorReport {
     fn is(&self, address: &str, process: &ProcessReport) -> bool {
         let (named, address) = (bare(&self.address), bare(address));
-        named == address || process.dns_name.as_deref().is_some_and(|name| host(named) == name && port(named) == port(address))
+        named == address
+            || process.dns_name.as_deref().is_some_and(|name| is_one_pod(host(named), name) && port(named) == port(address))
     }
 }
 
@@ -256,6 +257,12 @@ pub fn host(address: &str) -> &str {
         return v6.split(']').next().unwrap_or(v6);
     }
     address.split(':').next().unwrap_or(address)
+}
+
+/// Whether two names are those of one pod. The cluster's domain behind `.svc.` may have changed since one of them was written down.
+pub fn is_one_pod(one: &str, other: &str) -> bool {
+    let pod = |name: &str| name.split_once(".svc.").map(|(pod, _)| pod.to_owned());
+    one == other || pod(one).is_some_and(|one| pod(other) == Some(one))
 }
 
 /// An address without `:tls` and without the mark of having been found by name.

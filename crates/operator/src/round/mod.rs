@@ -6,7 +6,7 @@ mod expected;
 mod telling;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -40,6 +40,8 @@ pub(crate) struct Hands {
     pub(crate) identity: Option<TlsIdentity>,
     pub(crate) recorder: Recorder,
     pub(crate) metrics: Arc<Metrics>,
+    /// Namespaces and digests of pods that the API said it would take.
+    pub(crate) rehearsed: Arc<Mutex<BTreeSet<(String, String)>>>,
 }
 
 /// What a round leaves to the next one of its cluster. All of it can be lost: it is only saved work.

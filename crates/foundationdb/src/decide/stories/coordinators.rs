@@ -108,6 +108,20 @@ fn where_names_are_no_longer_asked_for_coordinators_are_written_by_their_address
 }
 
 #[test]
+fn with_another_domain_coordinators_are_known_by_their_old_names_and_written_by_new_ones() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.routing.dns_domain = "another.example".to_owned();
+    cluster.desired.automation.pod_update = crate::PodUpdate::Delete;
+    for _ in 0..400 {
+        cluster.round(5);
+        assert!(!codes(&cluster.decided()).contains(&"CoordinatorsLost"));
+    }
+    let coordinators = cluster.database.coordinators.clone();
+    assert!(coordinators.iter().all(|name| name.contains(".svc.another.example:")), "{coordinators:?}");
+    assert_eq!(codes(&cluster.decided()), [""; 0]);
+}
+
+#[test]
 fn too_few_zones_for_coordinators_are_said() {
     let mut cluster = Cluster::at_rest(&[(Storage, 3)]);
     cluster.kill("storage-1");

@@ -17,7 +17,7 @@ pub(super) fn broken(seen: &ClusterSnapshot, decision: &ClusterDecision) -> Vec<
     for step in &decision.steps {
         let Effect::TakesAway { action, .. } = &step.effect else { continue };
         match action {
-            TakesAway::Pod(name) => broken.extend(bad_pod_delete(seen, decision, name)),
+            TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. } => broken.extend(bad_pod_delete(seen, decision, name)),
             TakesAway::Claim(name) => {
                 let group = seen.kube.claims[name].group.as_ref().and_then(|id| decision.status.groups.get(id));
                 if !group.is_some_and(ProcessGroup::may_go) {

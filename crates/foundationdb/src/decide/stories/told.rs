@@ -29,7 +29,7 @@ pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
         Effect::Adds(Adds::Lock { to: None, .. }) => "give the lock back".to_owned(),
         Effect::Adds(Adds::DenyList { .. }) => "write the deny list".to_owned(),
         Effect::TakesAway { action, .. } => match action {
-            TakesAway::Pod(name) => format!("delete pod {name}"),
+            TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. } => format!("delete pod {name}"),
             TakesAway::Claim(name) => format!("delete claim {name}"),
             TakesAway::Service(name) => format!("delete service {name}"),
             TakesAway::Exclude(places) => format!("exclude {}", places.join(", ")),

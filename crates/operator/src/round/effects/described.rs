@@ -46,6 +46,7 @@ fn added(adds: &Adds) -> String {
 fn taken_away(action: &TakesAway) -> String {
     match action {
         TakesAway::Pod(name) => format!("deleting pod {name}"),
+        TakesAway::PodForAnother { name, .. } => format!("making pod {name} again"),
         TakesAway::Claim(name) => format!("deleting volume claim {name}"),
         TakesAway::Service(name) => format!("deleting service {name}"),
         TakesAway::Exclude(places) => format!("excluding {} from the database", places.join(", ")),

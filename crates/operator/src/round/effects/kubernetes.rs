@@ -12,6 +12,7 @@ use kube::core::Status;
 use kube::{Api, Resource};
 use quorate_foundationdb::Desired;
 use quorate_foundationdb::decide::{Adds, ClusterStep, TakesAway};
+use quorate_foundationdb::objects::annotations;
 use quorate_quorum::{Effect, Gate, Guard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -53,6 +54,10 @@ impl Hands {
             }
             Effect::TakesAway { action, permit: _ } => match action {
                 TakesAway::Pod(name) => self.delete::<Pod>("delete-pod", namespace, name, &step.guard).await?,
+                TakesAway::PodForAnother { name, next } => {
+                    self.rehearse(namespace, next).await?;
+                    self.delete::<Pod>("delete-pod", namespace, name, &step.guard).await?;
+                }
                 TakesAway::Claim(name) => {
                     self.delete::<PersistentVolumeClaim>("delete-claim", namespace, name, &step.guard).await?;
                 }
@@ -108,6 +113,28 @@ impl Hands {
     async fn create<K: Namespaced>(&self, effect: &'static str, namespace: &str, object: &K) -> Result<(), Stopped> {
         let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
         self.call(effect, api.create(&PostParams::default(), object)).await.map(|_| ())
+    }
+
+    /// Asks the API whether it would take a pod, once for all that are asked to be alike: what it refuses must not cost the pod that is
+    /// there.
+    async fn rehearse(&self, namespace: &str, pod: &Pod) -> Result<(), Stopped> {
+        let asked_for = pod.metadata.annotations.as_ref().and_then(|all| all.get(annotations::ASKED_FOR)).cloned();
+        let key = (namespace.to_owned(), asked_for.unwrap_or_default());
+        if self.rehearsed.lock().is_ok_and(|rehearsed| rehearsed.contains(&key)) {
+            return Ok(());
+        }
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let rehearsal = PostParams { dry_run: true, ..PostParams::default() };
+        match self.call("rehearse-pod", api.create(&rehearsal, pod)).await {
+            // The API looks at what it is asked to take before it looks whether the name is free.
+            Ok(_) | Err(Stopped::Taken) => {
+                if let Ok(mut rehearsed) = self.rehearsed.lock() {
+                    rehearsed.insert(key);
+                }
+                Ok(())
+            }
+            Err(stopped) => Err(stopped),
+        }
     }
 
     /// Patches the object the guard names. A strategic patch, so that lists keep what others put into them; with a uid and a state in it,
@@ -166,7 +193,8 @@ fn changed(step: &ClusterStep) -> Option<(Kind, &str)> {
         Effect::Adds(Adds::MinAvailable { name, .. }) => Some((Kind::Budgets, name)),
         Effect::Adds(Adds::ClaimSize { name, .. } | Adds::ClaimOwner { name, .. })
         | Effect::TakesAway { action: TakesAway::Claim(name), .. } => Some((Kind::Claims, name)),
-        Effect::Adds(Adds::PodAnnotations { name, .. }) | Effect::TakesAway { action: TakesAway::Pod(name), .. } => {
+        Effect::Adds(Adds::PodAnnotations { name, .. })
+        | Effect::TakesAway { action: TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. }, .. } => {
             Some((Kind::Pods, name))
         }
         Effect::TakesAway { action: TakesAway::Service(name), .. } => Some((Kind::Services, name)),
