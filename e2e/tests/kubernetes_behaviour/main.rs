@@ -35,6 +35,8 @@ behaviours! {
         labels_are_checked,
         a_name_can_be_generated,
         a_dry_run_writes_nothing,
+        a_dry_run_of_a_subresource_writes_nothing,
+        a_dry_run_under_a_taken_name_says_first_what_is_wrong,
         unknown_fields_are_dropped_warned_of_or_refused,
         a_namespace_must_be_there,
         leases_are_created_by_replace;

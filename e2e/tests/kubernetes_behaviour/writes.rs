@@ -156,8 +156,37 @@ pub async fn a_dry_run_writes_nothing(ground: Ground) {
     let created = ground.post(&maps, config_map("one", json!({"a": "1"}))).await.ok();
     let changed = ground.merge(&format!("{maps}/one?dryRun=All"), json!({"data": {"a": "2"}})).await.ok();
     assert_eq!(changed["data"]["a"], "2");
+    let replaced = ground.put(&format!("{maps}/one?dryRun=All"), config_map("one", json!({"a": "3"}))).await.ok();
+    assert_eq!(replaced["data"]["a"], "3");
     ground.delete(&format!("{maps}/one"), json!({"dryRun": ["All"]})).await.ok();
     assert_eq!(version(&ground.get(&format!("{maps}/one")).await.ok()), version(&created));
+}
+
+pub async fn a_dry_run_of_a_subresource_writes_nothing(ground: Ground) {
+    let sets = ground.logset_path("logsets");
+    let set = ground.post(&sets, logset("one")).await.ok();
+    let scaled = ground.merge(&format!("{sets}/one/scale?dryRun=All"), json!({"spec": {"replicas": 5}})).await.ok();
+    assert_eq!(scaled["spec"]["replicas"], 5);
+    ground.merge(&format!("{sets}/one/status?dryRun=All"), json!({"status": {"readyReplicas": 2}})).await.ok();
+    assert_eq!(version(&ground.get(&format!("{sets}/one")).await.ok()), version(&set));
+    let pods = ground.path("pods");
+    let pod = ground.post(&pods, pod("one")).await.ok();
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "one"}});
+    ground.post(&format!("{pods}/one/eviction?dryRun=All"), eviction).await.ok();
+    assert_eq!(version(&ground.get(&format!("{pods}/one")).await.ok()), version(&pod));
+}
+
+pub async fn a_dry_run_under_a_taken_name_says_first_what_is_wrong(ground: Ground) {
+    let pods = ground.path("pods");
+    ground.post(&pods, pod("one")).await.ok();
+    let mut bad = pod("one");
+    bad["spec"]["containers"][0]["volumeMounts"] = json!([{"name": "none-such", "mountPath": "/data"}]);
+    let refused = ground.post(&format!("{pods}?dryRun=All"), bad).await;
+    let (code, reason, message) = refused.refusal();
+    assert_eq!((code, reason), (422, "Invalid"));
+    assert!(message.contains("none-such"), "{message}");
+    let taken = ground.post(&format!("{pods}?dryRun=All"), pod("one")).await;
+    assert_eq!(taken.refusal(), (409, "AlreadyExists", "pods \"one\" already exists"));
 }
 
 pub async fn unknown_fields_are_dropped_warned_of_or_refused(ground: Ground) {
