@@ -1,6 +1,7 @@
 //! One round for one cluster: ask the database, decide, act. What was decided is carried out and never decided again on the way.
 
 mod ask;
+mod bring_back;
 mod effects;
 mod expected;
 mod telling;
@@ -13,7 +14,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{FoundationDb, TlsIdentity};
-use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
+use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot, ClusterStep};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
 use tokio::time::Instant;
@@ -25,7 +26,7 @@ use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown
 use crate::index::Kind;
 use crate::metrics::Metrics;
 use crate::{ClusterKey, Leadership};
-use effects::{Done, Stopped};
+use effects::{Done, Stopped, made};
 pub(crate) use expected::{Expected, Unseen};
 use telling::{Telling, must_be_written};
 
@@ -102,27 +103,32 @@ impl Hands {
         epoch: Epoch,
         mut remembered: Remembered,
     ) -> Outcome {
-        let desired = checked_wish(object);
-        let sighting = self.ask(key, object, desired.lock.as_ref(), &remembered).await;
-        remembered.database_changed = false;
-        remembered.sighting = sighting.clone();
         let (now, steady_since) = self.clock.now();
         let status = remembered.telling.status(object);
-        let seen = ClusterSnapshot {
+        let mut seen = ClusterSnapshot {
             now,
             steady_since,
             epoch,
-            desired,
+            desired: checked_wish(object),
             kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
-            database: sighting,
+            database: remembered.sighting.clone(),
             journal: recorded_journal(status),
         };
-        let decision = decide(&seen);
+        let brought_back = self.bring_back(&seen).await;
+        seen.kube.unseen.extend(brought_back.appears.iter().map(|(_, name)| name.clone()));
+        seen.database = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
+        (seen.now, seen.steady_since) = self.clock.now();
+        remembered.database_changed = false;
+        remembered.sighting.clone_from(&seen.database);
+        let mut decision = decide(&seen);
+        let is_back =
+            |step: &ClusterStep| made(step).is_some_and(|(kind, name)| brought_back.appears.contains(&(kind, name.to_owned())));
+        decision.steps.retain(|step| !is_back(step));
         let measured = Measured::new(&seen, &decision);
         if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= epoch) {
             // Somebody of a later leadership was here: nothing of ours is written, not even a status.
             self.leadership.go_beyond(seen.kube.recorded.epoch);
-            return Outcome { remembered, decision, measured, expected: Expected::default(), ended: Ended::Well };
+            return Outcome { remembered, decision, measured, expected: brought_back, ended: Ended::Well };
         }
         let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
@@ -137,6 +143,7 @@ impl Hands {
             }
         };
         remembered.database_changed = done.database_changed;
+        done.expected.appears.extend(brought_back.appears);
         Outcome { remembered, decision, measured, expected: done.expected, ended }
     }
 

@@ -38,7 +38,7 @@ impl<K> Namespaced for K where
 }
 
 impl Hands {
-    pub(super) async fn perform_in_kubernetes(
+    pub(in crate::round) async fn perform_in_kubernetes(
         &self,
         desired: &Desired,
         step: &ClusterStep,

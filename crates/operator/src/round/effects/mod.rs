@@ -176,7 +176,7 @@ pub(super) fn side(step: &ClusterStep) -> Side {
 }
 
 /// The object that a step makes.
-fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
+pub(super) fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
     let Effect::Adds(adds) = &step.effect else { return None };
     let (kind, metadata) = match adds {
         Adds::Pod(object) => (Kind::Pods, &object.metadata),
