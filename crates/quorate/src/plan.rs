@@ -14,7 +14,7 @@ use kube::ResourceExt;
 use quorate_api::DurationText;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::Desired;
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
 use quorate_operator::{checked_wish, recorded_status};
 use quorate_quorum::buckets::Shown;
 use serde_json::json;
@@ -37,7 +37,7 @@ impl Assumptions {
     fn read(&self) -> Result<Assumed> {
         let drain = DurationText(self.drain.clone()).length().and_then(|length| SignedDuration::try_from(length).ok());
         let drain = drain.with_context(|| format!("--drain: {:?} is no duration; write it like 90s or 10m", self.drain))?;
-        let hosts = self.hosts.map(|hosts| (1..=hosts).map(|host| format!("host-{host}")).collect());
+        let hosts = self.hosts.map_or(Hosts::Enough, |number| Hosts::Number(number as usize));
         Ok(Assumed { now: Timestamp::now(), drain, hosts })
     }
 }
@@ -203,7 +203,10 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
             writeln!(text, "      released by: {}", hold.released_by).ok();
         }
     }
-    let hosts = assumed.hosts.as_ref().map_or_else(|| "enough hosts".to_owned(), |hosts| format!("{} hosts", hosts.len()));
+    let hosts = match assumed.hosts {
+        Hosts::Enough => "enough hosts".to_owned(),
+        Hosts::Number(_) => format!("{} hosts", plan.hosts),
+    };
     let drain = length(assumed.drain);
     writeln!(text, "  assumed: {hosts}, {drain} until a process is empty, the database as the object's status says").ok();
     text
@@ -257,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_plan_says_what_happens_when_and_what_it_costs() {
-        let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: None };
+        let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: Hosts::Enough };
         let packed = |domains: u32| {
             let distribution = json!({"enabled": true, "desiredFaultDomains": domains});
             let counts = json!({"storage": 6, "log": 3, "stateless": 3});

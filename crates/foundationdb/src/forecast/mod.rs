@@ -24,8 +24,17 @@ pub struct Assumed {
     pub now: Timestamp,
     /// How long it takes until everything has moved away from a process.
     pub drain: SignedDuration,
-    /// The hosts there are; enough, if nothing is said.
-    pub hosts: Option<Vec<String>>,
+    /// The hosts there are.
+    pub hosts: Hosts,
+}
+
+/// The hosts there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// As many as are needed.
+    Enough,
+    /// So many, counting those that are used; as many as are used, if those are more.
+    Number(usize),
 }
 
 /// Process groups that are to stay, by class and by zone.
@@ -58,6 +67,8 @@ pub struct Forecast {
     pub lasts: SignedDuration,
     /// Why it comes to no end, if it doesn't.
     pub held: Vec<Hold>,
+    /// How many hosts there are, by what was assumed.
+    pub hosts: usize,
 }
 
 /// Something that happens.
@@ -93,6 +104,7 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         recoveries: 0,
         lasts: SignedDuration::ZERO,
         held: Vec::new(),
+        hosts: cluster.nodes.len(),
     };
     cluster.desired = then.clone();
     let (mut changed, mut pause) = (cluster.now, ROUNDS.0);

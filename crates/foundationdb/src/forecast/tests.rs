@@ -4,20 +4,28 @@ use crate::{Distribution, PodUpdate};
 
 /// A cluster as its status would describe it after a quiet month.
 fn quiet(storage: u32, domains: Option<u32>) -> (Desired, Recorded) {
+    quiet_on(12, storage, domains)
+}
+
+fn quiet_on(nodes: u32, storage: u32, domains: Option<u32>) -> (Desired, Recorded) {
     let counts = [(Storage, storage), (Log, 3), (Stateless, 2)];
     let mut cluster = Cluster::new(&counts);
-    cluster.nodes = (1..=12).map(|node| format!("node-{node}")).collect();
+    cluster.nodes = (1..=nodes).map(|node| format!("node-{node}")).collect();
     cluster.desired.distribution = domains.map(|domains| Distribution { domains, required: false });
     let cluster = cluster.settled();
     (cluster.desired, cluster.kube.recorded)
 }
 
 fn foretold(now: &Desired, recorded: &Recorded, change: impl Fn(&mut Desired)) -> Forecast {
+    foretold_on(Hosts::Enough, now, recorded, change)
+}
+
+fn foretold_on(hosts: Hosts, now: &Desired, recorded: &Recorded, change: impl Fn(&mut Desired)) -> Forecast {
     let mut then = now.clone();
     then.generation += 1;
     change(&mut then);
     let now_is = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(2000);
-    forecast(now, recorded, &then, &Assumed { now: now_is, drain: SignedDuration::from_mins(10), hosts: None })
+    forecast(now, recorded, &then, &Assumed { now: now_is, drain: SignedDuration::from_mins(10), hosts })
 }
 
 #[test]
@@ -64,4 +72,20 @@ fn what_comes_to_no_end_says_why() {
     let forecast = foretold(&now, &recorded, |then| then.skip = true);
     assert_eq!(forecast.held.iter().map(|hold| hold.reason.0).collect::<Vec<_>>(), ["Skipped"]);
     assert!(forecast.events.is_empty());
+}
+
+#[test]
+fn hosts_that_are_used_are_counted_among_those_there_are() {
+    let four = |then: &mut Desired| then.distribution = Some(Distribution { domains: 4, required: true });
+    let reasons = |forecast: &Forecast| forecast.held.iter().map(|hold| hold.reason.0).collect::<Vec<_>>();
+    for domains in [None, Some(3)] {
+        let (now, recorded) = quiet_on(3, 6, domains);
+        for (number, hosts) in [(1, 3), (3, 3)] {
+            let forecast = foretold_on(Hosts::Number(number), &now, &recorded, four);
+            assert_eq!(forecast.hosts, hosts, "{domains:?}");
+            assert!(reasons(&forecast).contains(&"TooFewHosts"), "{domains:?} {:?}", reasons(&forecast));
+        }
+        let forecast = foretold_on(Hosts::Number(8), &now, &recorded, four);
+        assert_eq!((forecast.hosts, reasons(&forecast)), (8, vec![]), "{domains:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
 use quorate_foundationdb::{ProcessClass, Recorded};
 use quorate_operator::checked_wish;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn cluster(storage: u32, domains: u32) -> FoundationDBCluster {
 
 /// A cluster that is born, and then asked for another number of fault domains; each with what was decided in the end.
 fn changed(storage: u32, before: u32, after: u32) -> (Forecast, Forecast) {
-    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: None };
+    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: Hosts::Enough };
     let (now, then) = (checked_wish(&cluster(storage, before)), checked_wish(&cluster(storage, after)));
     let born = forecast(&now, &Recorded::default(), &now, &assumed);
     let recorded = born.recorded.clone();
