@@ -156,6 +156,7 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
         "buckets": plan.buckets,
         "fullestBuckets": plan.fullest,
         "waves": plan.waves,
+        "moveWaves": plan.move_waves,
         "recoveries": plan.recoveries,
         "seconds": plan.lasts.as_secs(),
         "held": plan.held.iter().map(|hold| json!({"reason": hold.reason.to_string(), "about": hold.about, "sentence": hold.sentence, "measured": hold.measured, "threshold": hold.threshold, "releasedBy": hold.released_by})).collect::<Vec<_>>(),
@@ -188,9 +189,10 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
         }
     }
     writeln!(text, "\n  process groups: {} go, {} come", plan.goes.len(), plan.comes.len()).ok();
-    if !plan.waves.is_empty() {
-        let waves = plan.waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        writeln!(text, "  pods made again: {} in {} waves ({waves})", plan.waves.iter().sum::<usize>(), plan.waves.len()).ok();
+    for (what, waves) in [("moves", &plan.move_waves), ("pods made again", &plan.waves)] {
+        if !waves.is_empty() {
+            writeln!(text, "  {what}: {}", in_waves(waves)).ok();
+        }
     }
     writeln!(text, "  recoveries: {}", plan.recoveries).ok();
     let until = if plan.held.is_empty() { "" } else { ", and then it waits" };
@@ -210,6 +212,13 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     let drain = length(assumed.drain);
     writeln!(text, "  assumed: {hosts}, {drain} until a process is empty, the database as the object's status says").ok();
     text
+}
+
+/// How many there are in all, and how many at once.
+fn in_waves(waves: &[usize]) -> String {
+    let each = waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let plural = if waves.len() == 1 { "wave" } else { "waves" };
+    format!("{} in {} {plural} ({each})", waves.iter().sum::<usize>(), waves.len())
 }
 
 /// How full each bucket is, and who holds it.
@@ -285,6 +294,7 @@ mod tests {
     storage-3    0 -> 1    0 go, 1 come
 
   process groups: 1 go, 1 come
+  moves: 1 in 1 wave (1)
   recoveries: 0
   time: about 10 min
   assumed: enough hosts, 10 min until a process is empty, the database as the object's status says

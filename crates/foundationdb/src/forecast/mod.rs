@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Effect, Hold};
 
-use crate::decide::{ClusterDecision, TakesAway, room};
+use crate::decide::{ClusterDecision, TakesAway, moved, room};
 use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
 use cluster::Cluster;
 
@@ -61,6 +61,8 @@ pub struct Forecast {
     pub comes: BTreeSet<ProcessGroupId>,
     /// How many pods are made again at once, time after time.
     pub waves: Vec<usize>,
+    /// How many begin to move to other fault domains at once, time after time.
+    pub move_waves: Vec<usize>,
     /// How often the database recovers.
     pub recoveries: u64,
     /// How long it takes.
@@ -101,6 +103,7 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         goes: BTreeSet::new(),
         comes: BTreeSet::new(),
         waves: Vec::new(),
+        move_waves: Vec::new(),
         recoveries: 0,
         lasts: SignedDuration::ZERO,
         held: Vec::new(),
@@ -146,7 +149,10 @@ impl Forecast {
         let before = &cluster.kube.recorded.groups;
         let groups = &decision.status.groups;
         let marked = |groups: &BTreeMap<_, ProcessGroup>, id| groups.get(id).is_some_and(|group| group.removal.is_some());
-        self.goes.extend(groups.keys().filter(|id| marked(groups, *id) && !marked(before, *id)).cloned());
+        let newly: BTreeSet<_> = groups.keys().filter(|id| marked(groups, *id) && !marked(before, *id)).cloned().collect();
+        let moved = if newly.is_empty() { 0 } else { moved(&cluster.seen(), &newly) };
+        self.move_waves.extend((moved > 0).then_some(moved));
+        self.goes.extend(newly);
         self.comes.extend(groups.keys().filter(|id| !before.contains_key(*id)).cloned());
         // The last word of all is that of the forecast itself.
         let said = decision.notices.iter().filter(|notice| notice.reason != "ReconciliationComplete");

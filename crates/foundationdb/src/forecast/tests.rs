@@ -43,7 +43,7 @@ fn a_fourth_domain_costs_one_move_and_no_recovery() {
     let (now, recorded) = quiet(6, Some(3));
     let forecast = foretold(&now, &recorded, |then| then.distribution = Some(Distribution { domains: 4, required: false }));
     assert_eq!((forecast.goes.len(), forecast.comes.len(), forecast.recoveries), (1, 1, 0), "{forecast:#?}");
-    assert_eq!(forecast.moves().len(), 2);
+    assert_eq!((forecast.moves().len(), forecast.move_waves.as_slice()), (2, [1].as_slice()));
     let room = |buckets: &[Shown]| buckets.iter().map(|one| (one.used, one.limit, one.held_by.clone())).collect::<Vec<_>>();
     assert_eq!(room(&forecast.buckets), [(0, 1, vec![])], "as it is now");
     assert_eq!(room(&forecast.fullest), [(1, 1, vec![forecast.goes.first().unwrap().to_string()])]);
@@ -88,4 +88,18 @@ fn hosts_that_are_used_are_counted_among_those_there_are() {
         let forecast = foretold_on(Hosts::Number(8), &now, &recorded, four);
         assert_eq!((forecast.hosts, reasons(&forecast)), (8, vec![]), "{domains:?}");
     }
+}
+
+#[test]
+fn moves_are_counted_wave_by_wave_and_whoever_is_too_many_is_no_move() {
+    let (now, recorded) = quiet(9, None);
+    let forecast = foretold(&now, &recorded, |then| then.distribution = Some(Distribution { domains: 3, required: false }));
+    let moves = forecast.move_waves.iter().sum::<usize>();
+    assert_eq!((moves, forecast.goes.len()), (9 + 3 + 2, 9 + 3 + 2), "turning them on moves everybody: {forecast:#?}");
+    assert!(forecast.move_waves.len() >= 3, "one domain's worth at once: {:?}", forecast.move_waves);
+    let (now, recorded) = quiet(9, Some(3));
+    let forecast = foretold(&now, &recorded, |then| then.counts.extend([(Storage, 6)]));
+    assert_eq!((forecast.goes.len(), forecast.move_waves.as_slice()), (3, [].as_slice()));
+    let forecast = foretold(&now, &recorded, |then| then.remove.extend([recorded.groups.keys().next().unwrap().to_string()]));
+    assert_eq!((forecast.goes.len(), forecast.move_waves.as_slice()), (1, [].as_slice()), "one was asked to go");
 }
