@@ -35,6 +35,8 @@ pub enum Hosts {
     Enough,
     /// So many, counting those that are used; as many as are used, if those are more.
     Number(usize),
+    /// These take new pods; who is on another stays there.
+    Known(BTreeSet<String>),
 }
 
 /// Process groups that are to stay, by class and by zone.

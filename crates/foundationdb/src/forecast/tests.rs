@@ -91,6 +91,25 @@ fn hosts_that_are_used_are_counted_among_those_there_are() {
 }
 
 #[test]
+fn only_hosts_that_take_new_pods_get_them_and_who_is_elsewhere_stays() {
+    let open = |hosts: &[&str]| Hosts::Known(hosts.iter().map(|host| (*host).to_owned()).collect());
+    let reasons = |forecast: &Forecast| forecast.held.iter().map(|hold| hold.reason.0).collect::<Vec<_>>();
+    for domains in [None, Some(3)] {
+        let (now, recorded) = quiet_on(3, 6, domains);
+        for hosts in [open(&[]), open(&["node-1"]), open(&["node-1", "node-2", "node-3"])] {
+            let forecast = foretold_on(hosts.clone(), &now, &recorded, |_| {});
+            assert_eq!((forecast.events.as_slice(), forecast.held.as_slice()), (&[][..], &[][..]), "{domains:?} {hosts:?}");
+        }
+    }
+    let (now, recorded) = quiet_on(3, 6, Some(3));
+    let four = |then: &mut Desired| then.distribution = Some(Distribution { domains: 4, required: true });
+    let forecast = foretold_on(open(&["node-1", "node-2", "node-3"]), &now, &recorded, four);
+    assert!(reasons(&forecast).contains(&"TooFewHosts"), "{:?}", reasons(&forecast));
+    let forecast = foretold_on(open(&["node-1", "node-2", "node-3", "node-4"]), &now, &recorded, four);
+    assert_eq!(reasons(&forecast), Vec::<&str>::new());
+}
+
+#[test]
 fn moves_are_counted_wave_by_wave_and_whoever_is_too_many_is_no_move() {
     let (now, recorded) = quiet(9, None);
     let forecast = foretold(&now, &recorded, |then| then.distribution = Some(Distribution { domains: 3, required: false }));
