@@ -23,6 +23,7 @@ use crate::clusters::{Which, read};
 use crate::explain::full_name;
 use crate::hosts::Nodes;
 use crate::kubernetes::Kubernetes;
+use crate::map::by_number;
 
 /// What nobody can know beforehand.
 #[derive(Debug, Args)]
@@ -240,7 +241,9 @@ fn told(Foretold { cluster, plan, words, .. }: &Foretold) -> String {
     if !moves.is_empty() {
         text.push_str("\n  zone by zone\n");
         let width = moves.keys().map(String::len).max().unwrap_or(0);
-        for (zone, (comes, goes)) in &moves {
+        let mut moves: Vec<_> = moves.iter().collect();
+        moves.sort_by_cached_key(|(zone, _)| by_number(zone));
+        for (zone, (comes, goes)) in moves {
             let (before, after) = (held(&plan.before, zone), held(&plan.after, zone));
             writeln!(text, "    {zone:width$}  {before:>3} -> {after:<3}  {goes} go, {comes} come").ok();
         }
