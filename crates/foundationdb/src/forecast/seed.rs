@@ -67,7 +67,8 @@ fn hosts(desired: &Desired, recorded: &Recorded, assumed: &Assumed) -> BTreeSet<
 /// Which hosts logical fault domains are on is not recorded, but no two domains of a class that must be apart share one.
 fn fewest_used(recorded: &Recorded) -> usize {
     let mut zones: BTreeMap<ProcessClass, BTreeSet<&str>> = BTreeMap::new();
-    for group in recorded.groups.values().filter(|group| objects::domains_must_be_apart(group.class)) {
+    let placed = recorded.groups.values().filter(|group| !group.conditions.contains_key(&GroupCondition::PodPending));
+    for group in placed.filter(|group| objects::domains_must_be_apart(group.class)) {
         zones.entry(group.class).or_default().extend(group.fault_domain.as_deref());
     }
     zones.values().map(BTreeSet::len).max().unwrap_or(0)
