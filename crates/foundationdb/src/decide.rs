@@ -33,7 +33,7 @@ mod shrink;
 mod stories;
 mod updates;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -249,6 +249,11 @@ pub(crate) fn room(seen: &ClusterSnapshot) -> Vec<quorate_quorum::buckets::Shown
     let mut draft = Draft::begin(seen);
     failures::show(&mut draft);
     draft.status.buckets
+}
+
+/// How many of those that a decision marks for removal move to other fault domains.
+pub(crate) fn moved(seen: &ClusterSnapshot, marked: &BTreeSet<ProcessGroupId>) -> usize {
+    moves::moved(&Draft::begin(seen), marked)
 }
 
 /// Why a cluster is not to be touched at all.

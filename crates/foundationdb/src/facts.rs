@@ -24,7 +24,7 @@ pub struct KubeFacts {
     pub disruption_budget: Option<DisruptionBudgetFacts>,
     /// The nodes that pods of this cluster are on, by name; a node that is not here is gone.
     pub nodes: BTreeMap<String, NodeFacts>,
-    /// How many nodes there are in all that take any pod.
+    /// How many nodes there are in all that take pods.
     pub open_nodes: usize,
     /// When the newest of those was made.
     pub newest_open_node: Option<Timestamp>,
@@ -185,9 +185,9 @@ pub struct NodeFacts {
 }
 
 impl NodeFacts {
-    /// Whether it takes any pod that fits.
+    /// Whether it takes pods: it is ready, and Kubernetes itself keeps nobody away. Taints of users may be tolerated.
     pub fn is_open(&self) -> bool {
-        self.ready && self.taints.is_empty()
+        self.ready && !self.taints.iter().any(|key| key.starts_with("node.kubernetes.io/"))
     }
 }
 

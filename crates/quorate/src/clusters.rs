@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use kube::api::ListParams;
-use kube::{Api, Client, Config, ResourceExt};
+use kube::ResourceExt;
 use quorate_api::foundationdb::FoundationDBCluster;
 use serde_json::Value;
+
+use crate::kubernetes::Kubernetes;
 
 /// Which clusters.
 #[derive(Debug, Args)]
@@ -26,16 +27,11 @@ pub(crate) struct Which {
 }
 
 impl Which {
-    /// Every cluster that Kubernetes knows.
-    pub(crate) const fn all() -> Self {
-        Self { name: None, namespace: None, file: None, json: false }
-    }
-
     /// The clusters, sorted by namespace and name. None at all is an error: somebody mistyped something.
     pub(crate) fn find(&self) -> Result<Vec<FoundationDBCluster>> {
         let mut clusters = match &self.file {
             Some(file) => read(file)?,
-            None => self.ask_kubernetes()?,
+            None => Kubernetes::connect()?.clusters(self.namespace.as_deref())?,
         };
         if self.file.is_some() {
             let namespace = self.namespace.as_deref().unwrap_or("default");
@@ -55,31 +51,14 @@ impl Which {
         }
     }
 
+    /// Whether Kubernetes is asked.
+    pub(crate) const fn is_live(&self) -> bool {
+        self.file.is_none()
+    }
+
     fn place(&self) -> String {
         self.file.as_ref().map_or_else(String::new, |file| format!(" in {}", file.display()))
     }
-
-    pub(crate) fn ask_kubernetes(&self) -> Result<Vec<FoundationDBCluster>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-        runtime.block_on(async {
-            let config = Config::infer().await.map_err(|error| anyhow!("{}", no_kubeconfig(&error)))?;
-            let server = config.cluster_url.to_string();
-            let client = Client::try_from(config).context("connecting as the kubeconfig says")?;
-            let api: Api<FoundationDBCluster> = match &self.namespace {
-                Some(namespace) => Api::namespaced(client, namespace),
-                None => Api::all(client),
-            };
-            Ok(api.list(&ListParams::default()).await.with_context(|| format!("listing FoundationDBClusters at {server}"))?.items)
-        })
-    }
-}
-
-/// What is wrong with the kubeconfig, once: its error names the same cause several times.
-fn no_kubeconfig(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let innermost = causes.last().map_or_else(String::new, ToString::to_string);
-    let file = std::env::var("KUBECONFIG").map_or_else(|_| "~/.kube/config".to_owned(), |file| format!("KUBECONFIG={file}"));
-    format!("{file} can't be used, and this is no pod with an account of its own: {innermost}")
 }
 
 /// Every FoundationDBCluster in a file.

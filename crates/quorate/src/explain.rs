@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kube::ResourceExt;
 use quorate_api::foundationdb::{FoundationDBCluster, HoldStatus};
+use serde_json::json;
 
 use crate::clusters::Which;
+use crate::set_aside::set_aside;
 
 pub(crate) fn print(which: &Which) -> Result<ExitCode> {
     let clusters = which.find()?;
     if which.json {
-        let holds: serde_json::Map<_, _> = clusters
-            .iter()
-            .map(|cluster| (full_name(cluster), serde_json::to_value(holds(cluster)).unwrap_or_default()))
-            .collect();
-        println!("{}", serde_json::Value::Object(holds));
+        let shown = |cluster| (full_name(cluster), json!({"holds": holds(cluster), "setAside": set_aside(cluster)}));
+        let all: serde_json::Map<_, _> = clusters.iter().map(shown).collect();
+        println!("{}", serde_json::Value::Object(all));
     } else {
         for cluster in &clusters {
             print!("{}", explained(cluster));
@@ -61,6 +61,9 @@ fn explained(cluster: &FoundationDBCluster) -> String {
         }
         writeln!(text, "    released by: {}", hold.released_by).ok();
     }
+    for aside in set_aside(cluster) {
+        write!(text, "{aside}").ok();
+    }
     text
 }
 
@@ -69,7 +72,7 @@ mod tests {
     use super::*;
 
     fn cluster(status: &serde_json::Value) -> FoundationDBCluster {
-        let object = serde_json::json!({
+        let object = json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "ns"}, "spec": {"version": "7.3.69"}, "status": status,
         });
@@ -78,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_hold_is_printed() {
-        let status = serde_json::json!({"quorate": {"holds": [{
+        let status = json!({"quorate": {"holds": [{
             "reason": "SurplusProcessGroups", "about": "log", "sentence": "there are 3 process groups of class log, and 2 were asked for",
             "measured": "3", "threshold": "2", "since": "2026-01-02T03:04:05Z", "releasedBy": "asking for 3 again",
         }]}});
@@ -90,10 +93,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_set_aside_is_told_although_nothing_is_held() {
+        let status = json!({"quorate": {"setAside": [{"faultDomain": "storage-3"}]}});
+        let told = explained(&cluster(&status));
+        assert!(told.starts_with("ns/sample\n  nothing is held\n  fault domain storage-3 is set aside"), "{told}");
+    }
+
+    #[test]
     fn a_cluster_nobody_looked_at_is_not_called_well() {
         assert_eq!(explained(&cluster(&serde_json::Value::Null)), "ns/sample\n  no operator has looked at it yet\n");
-        assert_eq!(explained(&cluster(&serde_json::json!({}))), "ns/sample\n  nothing is held\n");
-        let mut changed = cluster(&serde_json::json!({"observedGeneration": 3}));
+        assert_eq!(explained(&cluster(&json!({}))), "ns/sample\n  nothing is held\n");
+        let mut changed = cluster(&json!({"observedGeneration": 3}));
         changed.metadata.generation = Some(4);
         let said = "no operator has looked at generation 4 yet; what follows is of generation 3";
         assert_eq!(explained(&changed), format!("ns/sample\n  {said}\n"));

@@ -4,13 +4,16 @@ mod bench;
 mod clusters;
 mod crds;
 mod explain;
+mod hosts;
 mod identity;
+mod kubernetes;
 mod map;
 mod mutants;
 mod plan;
 mod playground;
 mod replay;
 mod run;
+mod set_aside;
 mod simulate;
 mod status;
 mod tour;
@@ -37,14 +40,15 @@ enum Command {
     Run(run::Run),
     /// Show every cluster in one line, with what is held.
     Status(clusters::Which),
-    /// Say why nothing more is done for a cluster: each hold with its numbers, since when, and what would release it.
+    /// Say why nothing more is done for a cluster: each hold with its numbers, since when, and what would release it; and which fault
+    /// domains are set aside.
     Explain(clusters::Which),
     /// Say what will happen to a cluster, step by step, with moves, waves, recoveries and time; nothing is changed.
     Plan(plan::Plan),
     /// Say what would happen if a cluster were asked to be as a changed file says; nothing is changed.
     WhatIf(plan::WhatIf),
     /// Draw where the process groups of a cluster are.
-    Map(map::Map),
+    Map(map::Draw),
     /// Print both CRDs as YAML.
     Crds,
     /// Try Quorate in an embedded world, with nothing installed.

@@ -13,14 +13,17 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use quorate_api::DurationText;
 use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::Desired;
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
+use quorate_foundationdb::{Desired, Recorded};
 use quorate_operator::{checked_wish, recorded_status};
 use quorate_quorum::buckets::Shown;
 use serde_json::json;
 
 use crate::clusters::{Which, read};
 use crate::explain::full_name;
+use crate::hosts::Nodes;
+use crate::kubernetes::Kubernetes;
+use crate::map::by_number;
 
 /// What nobody can know beforehand.
 #[derive(Debug, Args)]
@@ -28,18 +31,61 @@ struct Assumptions {
     /// How long it takes until a process has given all its data away.
     #[arg(long, default_value = "10m")]
     drain: String,
-    /// How many hosts there are, counting those that are used; as many as are needed, if nothing is said.
+    /// How many hosts there are, counting those that are used. If nothing is said, those that take the pods where Kubernetes is asked,
+    /// and as many as are needed where a file is read or nodes may not be listed.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     hosts: Option<u32>,
 }
 
 impl Assumptions {
-    fn read(&self) -> Result<Assumed> {
+    /// `live` is a Kubernetes that may be asked for nodes.
+    fn read(&self, live: Option<&Kubernetes>) -> Result<Premises> {
         let drain = DurationText(self.drain.clone()).length().and_then(|length| SignedDuration::try_from(length).ok());
         let drain = drain.with_context(|| format!("--drain: {:?} is no duration; write it like 90s or 10m", self.drain))?;
-        let hosts = self.hosts.map(|hosts| (1..=hosts).map(|host| format!("host-{host}")).collect());
-        Ok(Assumed { now: Timestamp::now(), drain, hosts })
+        let nodes = match live.filter(|_| self.hosts.is_none()) {
+            None => Nodes::Unasked,
+            Some(kubernetes) => kubernetes.nodes()?.map_or(Nodes::Forbidden, Nodes::Listed),
+        };
+        Ok(Premises { now: Timestamp::now(), drain, number: self.hosts.map(|number| number as usize), nodes })
     }
+}
+
+/// What forecasts rest on.
+#[derive(Debug)]
+struct Premises {
+    now: Timestamp,
+    drain: SignedDuration,
+    /// How many hosts there are, if somebody said it.
+    number: Option<usize>,
+    nodes: Nodes,
+}
+
+impl Premises {
+    fn foretold(&self, cluster: String, now: &Desired, recorded: &Recorded, then: &Desired) -> Foretold {
+        name_what_has_no_effect(&cluster, then);
+        let hosts = self.number.map_or_else(|| self.nodes.hosts_for(then), Hosts::Number);
+        let assumed = Assumed { now: self.now, drain: self.drain, hosts };
+        let plan = forecast(now, recorded, then, &assumed);
+        let hosts = match (&assumed.hosts, &self.nodes) {
+            (Hosts::Number(_) | Hosts::Known(_), _) => format!("{} hosts", plan.hosts),
+            (Hosts::Enough, Nodes::Forbidden) => {
+                "enough hosts (nodes may not be listed; --hosts says how many there are)".to_owned()
+            }
+            (Hosts::Enough, _) => "enough hosts".to_owned(),
+        };
+        let drain = length(self.drain);
+        let words = format!("{hosts}, {drain} until a process is empty, the database as the object's status says");
+        Foretold { cluster, plan, assumed, words }
+    }
+}
+
+/// A forecast with what it rests on.
+struct Foretold {
+    cluster: String,
+    plan: Forecast,
+    assumed: Assumed,
+    /// What was assumed, in words.
+    words: String,
 }
 
 /// What happens to clusters as they are.
@@ -53,18 +99,14 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        let assumed = self.assumptions.read()?;
-        let plans: Vec<_> = self
-            .which
-            .find()?
-            .iter()
-            .map(|cluster| {
-                let wish = checked_wish(cluster);
-                name_what_has_no_effect(&full_name(cluster), &wish);
-                (full_name(cluster), forecast(&wish, &recorded_status(cluster.status.as_ref()), &wish, &assumed))
-            })
-            .collect();
-        Ok(print(&plans, &assumed, self.which.json))
+        let clusters = self.which.find()?;
+        let live = if self.which.is_live() { Some(Kubernetes::connect()?) } else { None };
+        let premises = self.assumptions.read(live.as_ref())?;
+        let foretold = |cluster: &FoundationDBCluster| {
+            let wish = checked_wish(cluster);
+            premises.foretold(full_name(cluster), &wish, &recorded_status(cluster.status.as_ref()), &wish)
+        };
+        Ok(print(&clusters.iter().map(foretold).collect::<Vec<_>>(), self.which.json))
     }
 }
 
@@ -89,38 +131,52 @@ pub(crate) struct WhatIf {
 
 impl WhatIf {
     pub(crate) fn run(&self) -> Result<ExitCode> {
-        let assumed = self.assumptions.read()?;
-        let changed = read(&self.file)?;
+        let changed = self.read(&self.file)?;
         if changed.is_empty() {
             bail!("{} has no FoundationDBCluster", self.file.display());
         }
-        let current = match &self.from {
-            Some(file) => read(file)?,
-            None => Which::all().ask_kubernetes()?,
+        let (current, live) = if let Some(file) = &self.from {
+            (self.read(file)?, None)
+        } else {
+            let kubernetes = Kubernetes::connect()?;
+            (ask_for(&changed, &kubernetes)?, Some(kubernetes))
         };
-        let plans: Vec<_> = changed.into_iter().map(|cluster| self.foretold(cluster, &current, &assumed)).collect();
-        for (name, _) in plans.iter().filter(|(name, _)| !current.iter().any(|cluster| self.name_of(cluster) == *name)) {
-            eprintln!("there is no FoundationDBCluster {name} now; what follows is the birth of a new one");
+        let premises = self.assumptions.read(live.as_ref())?;
+        let foretold = |changed: &FoundationDBCluster| {
+            let there = current.iter().find(|cluster| full_name(cluster) == full_name(changed));
+            would_be(changed, there, &premises)
+        };
+        Ok(print(&changed.iter().map(foretold).collect::<Vec<_>>(), self.json))
+    }
+
+    fn read(&self, file: &PathBuf) -> Result<Vec<FoundationDBCluster>> {
+        let mut clusters = read(file)?;
+        for cluster in &mut clusters {
+            cluster.metadata.namespace.get_or_insert_with(|| self.namespace.clone());
         }
-        Ok(print(&plans, &assumed, self.json))
+        Ok(clusters)
     }
+}
 
-    fn name_of(&self, cluster: &FoundationDBCluster) -> String {
-        format!("{}/{}", cluster.namespace().as_ref().unwrap_or(&self.namespace), cluster.name_any())
-    }
+/// Each of these as Kubernetes has it, asked for one by one: who changes a cluster may see that one and need not see any other.
+fn ask_for(changed: &[FoundationDBCluster], kubernetes: &Kubernetes) -> Result<Vec<FoundationDBCluster>> {
+    let found = |cluster: &FoundationDBCluster| {
+        let namespace = cluster.namespace().unwrap_or_default();
+        kubernetes.cluster(&namespace, &cluster.name_any()).transpose()
+    };
+    changed.iter().filter_map(found).collect()
+}
 
-    fn foretold(&self, changed: FoundationDBCluster, current: &[FoundationDBCluster], assumed: &Assumed) -> (String, Forecast) {
-        let same = |other: &&FoundationDBCluster| self.name_of(other) == self.name_of(&changed);
-        // Without one that is there, it would be a new one.
-        let now = current.iter().find(same).cloned().unwrap_or_else(|| FoundationDBCluster { status: None, ..changed.clone() });
-        let mut now = now;
-        now.metadata.namespace.get_or_insert_with(|| self.namespace.clone());
-        let mut then = FoundationDBCluster { spec: changed.spec, ..now.clone() };
-        then.metadata.generation = Some(now.metadata.generation.unwrap_or(0) + 1);
-        let recorded = recorded_status(now.status.as_ref());
-        name_what_has_no_effect(&full_name(&then), &checked_wish(&then));
-        (full_name(&now), forecast(&checked_wish(&now), &recorded, &checked_wish(&then), assumed))
+/// What would happen if the cluster that is there were changed; without one that is there, it would be a new one.
+fn would_be(changed: &FoundationDBCluster, there: Option<&FoundationDBCluster>, premises: &Premises) -> Foretold {
+    let name = full_name(changed);
+    if there.is_none() {
+        eprintln!("there is no FoundationDBCluster {name} now; what follows is the birth of a new one");
     }
+    let now = there.cloned().unwrap_or_else(|| FoundationDBCluster { status: None, ..changed.clone() });
+    let mut then = FoundationDBCluster { spec: changed.spec.clone(), ..now.clone() };
+    then.metadata.generation = Some(now.metadata.generation.unwrap_or(0) + 1);
+    premises.foretold(name, &checked_wish(&now), &recorded_status(now.status.as_ref()), &checked_wish(&then))
 }
 
 /// A plan is without what has no effect, so that is said beside it.
@@ -131,19 +187,20 @@ fn name_what_has_no_effect(name: &str, wish: &Desired) {
 }
 
 /// Prints plans; those that come to no end make it a failure.
-fn print(plans: &[(String, Forecast)], assumed: &Assumed, json: bool) -> ExitCode {
+fn print(plans: &[Foretold], json: bool) -> ExitCode {
     if json {
-        let all: serde_json::Map<_, _> = plans.iter().map(|(name, plan)| (name.clone(), as_json(plan))).collect();
+        let all: serde_json::Map<_, _> = plans.iter().map(|foretold| (foretold.cluster.clone(), as_json(foretold))).collect();
         println!("{}", serde_json::Value::Object(all));
     } else {
-        for (name, plan) in plans {
-            print!("{}", told(name, plan, assumed));
+        for foretold in plans {
+            print!("{}", told(foretold));
         }
     }
-    if plans.iter().all(|(_, plan)| plan.held.is_empty()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if plans.iter().all(|foretold| foretold.plan.held.is_empty()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn as_json(plan: &Forecast) -> serde_json::Value {
+fn as_json(Foretold { plan, assumed, words, .. }: &Foretold) -> serde_json::Value {
+    let hosts = (assumed.hosts != Hosts::Enough).then_some(plan.hosts);
     let events: Vec<_> =
         plan.events.iter().map(|event| json!({"afterSeconds": event.after.as_secs(), "what": event.what})).collect();
     let moves: serde_json::Map<_, _> =
@@ -156,15 +213,17 @@ fn as_json(plan: &Forecast) -> serde_json::Value {
         "buckets": plan.buckets,
         "fullestBuckets": plan.fullest,
         "waves": plan.waves,
+        "moveWaves": plan.move_waves,
         "recoveries": plan.recoveries,
         "seconds": plan.lasts.as_secs(),
+        "assumed": {"hosts": hosts, "drainSeconds": assumed.drain.as_secs(), "sentence": words},
         "held": plan.held.iter().map(|hold| json!({"reason": hold.reason.to_string(), "about": hold.about, "sentence": hold.sentence, "measured": hold.measured, "threshold": hold.threshold, "releasedBy": hold.released_by})).collect::<Vec<_>>(),
     })
 }
 
 /// A plan in words. Writing into a String can't fail.
-fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
-    let mut text = format!("{name}\n");
+fn told(Foretold { cluster, plan, words, .. }: &Foretold) -> String {
+    let mut text = format!("{cluster}\n");
     writeln!(text, "  room for automatic replacements (whoever is on its way counts): {}", room(&plan.buckets)).ok();
     let holders = |buckets: &[Shown]| buckets.iter().flat_map(|bucket| bucket.held_by.clone()).collect::<BTreeSet<_>>();
     if !holders(&plan.fullest).is_subset(&holders(&plan.buckets)) {
@@ -182,15 +241,18 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
     if !moves.is_empty() {
         text.push_str("\n  zone by zone\n");
         let width = moves.keys().map(String::len).max().unwrap_or(0);
-        for (zone, (comes, goes)) in &moves {
+        let mut moves: Vec<_> = moves.iter().collect();
+        moves.sort_by_cached_key(|(zone, _)| by_number(zone));
+        for (zone, (comes, goes)) in moves {
             let (before, after) = (held(&plan.before, zone), held(&plan.after, zone));
             writeln!(text, "    {zone:width$}  {before:>3} -> {after:<3}  {goes} go, {comes} come").ok();
         }
     }
     writeln!(text, "\n  process groups: {} go, {} come", plan.goes.len(), plan.comes.len()).ok();
-    if !plan.waves.is_empty() {
-        let waves = plan.waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        writeln!(text, "  pods made again: {} in {} waves ({waves})", plan.waves.iter().sum::<usize>(), plan.waves.len()).ok();
+    for (what, waves) in [("moves", &plan.move_waves), ("pods made again", &plan.waves)] {
+        if !waves.is_empty() {
+            writeln!(text, "  {what}: {}", in_waves(waves)).ok();
+        }
     }
     writeln!(text, "  recoveries: {}", plan.recoveries).ok();
     let until = if plan.held.is_empty() { "" } else { ", and then it waits" };
@@ -203,10 +265,15 @@ fn told(name: &str, plan: &Forecast, assumed: &Assumed) -> String {
             writeln!(text, "      released by: {}", hold.released_by).ok();
         }
     }
-    let hosts = assumed.hosts.as_ref().map_or_else(|| "enough hosts".to_owned(), |hosts| format!("{} hosts", hosts.len()));
-    let drain = length(assumed.drain);
-    writeln!(text, "  assumed: {hosts}, {drain} until a process is empty, the database as the object's status says").ok();
+    writeln!(text, "  assumed: {words}").ok();
     text
+}
+
+/// How many there are in all, and how many at once.
+fn in_waves(waves: &[usize]) -> String {
+    let each = waves.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let plural = if waves.len() == 1 { "wave" } else { "waves" };
+    format!("{} in {} {plural} ({each})", waves.iter().sum::<usize>(), waves.len())
 }
 
 /// How full each bucket is, and who holds it.
@@ -255,18 +322,40 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
+    fn premises(number: Option<usize>, nodes: Nodes) -> Premises {
+        Premises { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), number, nodes }
+    }
+
+    #[test]
+    fn what_is_assumed_of_hosts_is_said() {
+        let wish = checked_wish(&cluster(&json!({"version": "7.3.69"})));
+        for (premises, said, hosts) in [
+            (premises(None, Nodes::Unasked), "enough hosts, ", json!(null)),
+            (premises(None, Nodes::Forbidden), "enough hosts (nodes may not be listed; ", json!(null)),
+            (premises(None, Nodes::Listed(vec![])), "0 hosts, ", json!(0)),
+            (premises(Some(4), Nodes::Listed(vec![])), "4 hosts, ", json!(4)),
+        ] {
+            let foretold = premises.foretold("default/sample".to_owned(), &wish, &Recorded::default(), &wish);
+            assert!(told(&foretold).contains(&format!("  assumed: {said}")), "{}", told(&foretold));
+            assert_eq!(as_json(&foretold)["assumed"]["hosts"], hosts);
+        }
+    }
+
     #[test]
     fn a_plan_says_what_happens_when_and_what_it_costs() {
-        let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: None };
         let packed = |domains: u32| {
             let distribution = json!({"enabled": true, "desiredFaultDomains": domains});
             let counts = json!({"storage": 6, "log": 3, "stateless": 3});
             checked_wish(&cluster(&json!({"version": "7.3.69", "processCounts": counts, "distribution": distribution})))
         };
-        let born = forecast(&packed(3), &quorate_foundationdb::Recorded::default(), &packed(3), &assumed);
-        let changed = forecast(&packed(3), &born.recorded, &packed(4), &assumed);
+        let premises = premises(None, Nodes::Unasked);
+        let told_of = |recorded: &Recorded, now: u32, then: u32| {
+            premises.foretold("default/sample".to_owned(), &packed(now), recorded, &packed(then))
+        };
+        let born = told_of(&Recorded::default(), 3, 3).plan;
+        let changed = told_of(&born.recorded, 3, 4);
         assert_eq!(
-            told("default/sample", &changed, &assumed),
+            told(&changed),
             "default/sample
   room for automatic replacements (whoever is on its way counts): all 0/1
     at the fullest: all 1/1 (storage-12)
@@ -282,14 +371,15 @@ mod tests {
     storage-3    0 -> 1    0 go, 1 come
 
   process groups: 1 go, 1 come
+  moves: 1 in 1 wave (1)
   recoveries: 0
   time: about 10 min
   assumed: enough hosts, 10 min until a process is empty, the database as the object's status says
 "
         );
         assert_eq!(
-            told("sample", &forecast(&packed(4), &changed.recorded, &packed(4), &assumed), &assumed),
-            "sample\n  room for automatic replacements (whoever is on its way counts): all 0/1\n\n  nothing is left to do\n"
+            told(&told_of(&changed.plan.recorded, 4, 4)),
+            "default/sample\n  room for automatic replacements (whoever is on its way counts): all 0/1\n\n  nothing is left to do\n"
         );
     }
 

@@ -100,7 +100,9 @@ async fn show(playground: &Playground) {
         let text = if on_a_terminal { screen(playground) } else { summary(playground) };
         if text != last && !text.is_empty() {
             if on_a_terminal {
-                redraw(&last, &text);
+                print!("{}", drawing(&last, &text, rows()));
+                // A terminal that can't be written to will be noticed by its owner.
+                std::io::stdout().flush().ok();
             } else {
                 println!("{text}");
             }
@@ -110,15 +112,26 @@ async fn show(playground: &Playground) {
     }
 }
 
-/// Moves back over what was drawn below the introduction, and draws in its place.
-fn redraw(before: &str, text: &str) {
-    let lines = before.lines().count();
-    if lines > 0 {
-        print!("\x1b[{lines}A\x1b[J");
+/// How many lines the terminal has; as many as one likes, if it does not say.
+fn rows() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    size.map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0).unwrap_or(usize::MAX)
+}
+
+/// What moves back over what was drawn below the introduction, and draws in its place. Lines are not wrapped, and what the terminal has no
+/// room for is left out: the way back is counted in lines, and ends at the top of the terminal.
+fn drawing(before: &str, text: &str, rows: usize) -> String {
+    // The cursor stands below the last line.
+    let room = rows.saturating_sub(1).max(1);
+    let back = before.lines().count().min(room);
+    let back = if back > 0 { format!("\x1b[{back}A\x1b[J") } else { String::new() };
+    let lines = text.lines().count();
+    let shown = if lines <= room { lines } else { room - 1 };
+    let mut drawn: String = text.lines().take(shown).flat_map(|line| [line, "\n"]).collect();
+    if shown < lines {
+        drawn.push_str(&format!("and {} more lines\n", lines - shown));
     }
-    print!("{text}");
-    // A terminal that can't be written to will be noticed by its owner.
-    std::io::stdout().flush().ok();
+    format!("{back}\x1b[?7l{drawn}\x1b[?7h")
 }
 
 /// One line per cluster.
@@ -161,4 +174,24 @@ fn screen(playground: &Playground) -> String {
 
 fn available(available: Option<bool>) -> &'static str {
     available.map_or("not known", |yes| if yes { "yes" } else { "no" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_drawn_over_the_one_before_without_wrapping() {
+        assert_eq!(drawing("", "a\nb\n", usize::MAX), "\x1b[?7la\nb\n\x1b[?7h");
+        assert_eq!(drawing("a\nb\n", "c\n", usize::MAX), "\x1b[2A\x1b[J\x1b[?7lc\n\x1b[?7h");
+    }
+
+    #[test]
+    fn no_more_is_drawn_than_the_terminal_has_lines() {
+        let text = "a\nb\nc\nd\n";
+        assert_eq!(drawing("", text, 5), "\x1b[?7la\nb\nc\nd\n\x1b[?7h");
+        assert_eq!(drawing("", text, 4), "\x1b[?7la\nb\nand 2 more lines\n\x1b[?7h");
+        assert_eq!(drawing(text, text, 4), "\x1b[3A\x1b[J\x1b[?7la\nb\nand 2 more lines\n\x1b[?7h", "as far back as was drawn");
+        assert_eq!(drawing("", text, 1), "\x1b[?7land 4 more lines\n\x1b[?7h");
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "RUNS", default_value_t = 300)]
     shrink: usize,
     /// Take each safety gate away in turn, and see whether a world notices (only in builds with the feature `mutants`).
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["scenario", "from", "twice", "trace", "keep", "shrink"])]
     mutants: bool,
     /// Only this gate, by its name; may be said several times.
     #[arg(long, value_name = "NAME", requires = "mutants")]

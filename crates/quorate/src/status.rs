@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::clusters::Which;
 use crate::explain::{full_name, holds, unseen};
+use crate::set_aside::set_aside;
 
 #[derive(Debug, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -17,6 +18,7 @@ struct Line {
     process_groups: String,
     carried_out: String,
     held: Vec<String>,
+    set_aside: Vec<String>,
 }
 
 pub(crate) fn print(which: &Which) -> Result<ExitCode> {
@@ -49,12 +51,16 @@ fn line(cluster: &FoundationDBCluster) -> Line {
         process_groups: format!("{}/{}", number(status.reconciled_process_groups), number(status.desired_process_groups)),
         carried_out: format!("{}/{}", generation(reconciled), generation(cluster.metadata.generation)),
         held,
+        set_aside: set_aside(cluster).into_iter().map(|aside| aside.fault_domain).collect(),
     }
 }
 
 fn table(lines: &[Line]) -> String {
     let available = |line: &Line| line.available.map_or("unknown", |yes| if yes { "yes" } else { "no" });
-    let held = |line: &Line| if line.held.is_empty() { "-".to_owned() } else { line.held.join(", ") };
+    let held = |line: &Line| {
+        let held = if line.held.is_empty() { "-".to_owned() } else { line.held.join(", ") };
+        if line.set_aside.is_empty() { held } else { format!("{held}; set aside: {}", line.set_aside.join(", ")) }
+    };
     let width = lines.iter().map(|line| line.cluster.len()).max().unwrap_or(0).max("CLUSTER".len());
     let mut text = format!("{:width$}  AVAILABLE  PROCESS GROUPS  GENERATION  HELD FOR\n", "CLUSTER");
     for line in lines {
@@ -71,6 +77,7 @@ fn table(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quorate_api::foundationdb::SetAsideStatus;
 
     #[test]
     fn a_cluster_is_one_line() {
@@ -87,6 +94,10 @@ mod tests {
             table(&[line(&cluster)]),
             "CLUSTER    AVAILABLE  PROCESS GROUPS  GENERATION  HELD FOR\nns/sample  yes        5/7             1/2         PodPending\n"
         );
+        let mut changed = cluster.clone();
+        let quorate = changed.status.as_mut().unwrap().quorate.as_mut().unwrap();
+        quorate.set_aside = Some(vec![SetAsideStatus { fault_domain: "log-3".to_owned(), ..SetAsideStatus::default() }]);
+        assert!(table(&[line(&changed)]).ends_with("  PodPending; set aside: log-3\n"), "{}", table(&[line(&changed)]));
         let mut changed = cluster;
         changed.metadata.generation = Some(3);
         assert_eq!(line(&changed).held, ["(not looked at yet)", "PodPending"]);

@@ -96,3 +96,15 @@ fn a_file_that_no_run_left_is_refused() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("notes.json is not a file that `quorate simulate` left"), "{said}");
 }
+
+#[test]
+fn what_mutants_would_leave_unheeded_is_refused() {
+    for unheeded in
+        [&["--scenario", "api"][..], &["--from", "3"], &["--twice"], &["--trace"], &["--keep", "."], &["--shrink", "0"]]
+    {
+        let output = quorate(&[&["simulate", "--mutants"], unheeded].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("'--mutants' cannot be used with '{}", unheeded[0])), "{said}");
+    }
+}

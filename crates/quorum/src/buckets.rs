@@ -15,6 +15,9 @@ pub const REPLACEMENTS_IN_FLIGHT: Reason = Reason("ReplacementsInFlight");
 /// Automatic replacements are turned off by a limit of zero.
 pub const REPLACEMENTS_STOPPED: Reason = Reason("ReplacementsStopped");
 
+/// The name under which the limit for all is shown where it counts fault domains.
+pub const FAULT_DOMAINS: &str = "fault domains";
+
 /// Limits as the user set them. What is negative counts as zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limits<Bucket> {
@@ -39,7 +42,7 @@ pub struct Buckets<Bucket> {
 pub struct Shown {
     /// Its name.
     pub bucket: String,
-    /// How many are in flight.
+    /// How many are in flight; of [`FAULT_DOMAINS`], in how many fault domains they are.
     pub used: usize,
     /// How many may be.
     pub limit: usize,
@@ -100,38 +103,55 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
         if shared { self.in_flight.values().flatten().cloned().collect() } else { self.used(bucket) }
     }
 
-    /// Every bucket of these, as it is shown.
+    /// Every limit that counts, as it is shown: each bucket of these or the one for all, and the one of fault domains.
     pub fn shown(&self, all: &[Bucket]) -> Vec<Shown> {
-        if let Limits::Together(limit) = self.limits {
-            let held_by: Vec<String> = self.in_flight.values().flatten().cloned().collect();
-            return vec![Shown { bucket: "all".to_owned(), used: held_by.len(), limit: room(limit), held_by }];
-        }
-        let show = |bucket: &Bucket| {
-            let held_by = self.used(*bucket);
-            Shown { bucket: bucket.to_string(), used: held_by.len(), limit: self.limit(*bucket), held_by }
+        let everybody: Vec<String> = self.in_flight.values().flatten().cloned().collect();
+        let domains = self.domains_in_flight().map(|domains| Shown {
+            bucket: FAULT_DOMAINS.to_owned(),
+            used: domains.len(),
+            limit: self.limit_for_all(),
+            held_by: everybody.clone(),
+        });
+        let show = |bucket: String, limit: usize, held_by: Vec<String>| Shown { bucket, used: held_by.len(), limit, held_by };
+        // Nothing has room while all is stopped.
+        let limit = |bucket: Bucket| if self.is_stopped() { 0 } else { self.limit(bucket) };
+        let counted = match self.limits {
+            Limits::Together(_) if domains.is_some() => Vec::new(),
+            Limits::Together(_) => vec![show("all".to_owned(), self.limit_for_all(), everybody)],
+            Limits::PerBucket(..) => {
+                all.iter().map(|bucket| show(bucket.to_string(), limit(*bucket), self.used(*bucket))).collect()
+            }
         };
-        all.iter().map(show).collect()
+        counted.into_iter().chain(domains).collect()
     }
 
     /// Within the domains that are in flight more may follow; a new domain needs room.
     fn another_domain(&self, who: &str) -> Option<Hold> {
         let domains = self.domains.as_ref()?;
-        let of = |who: &str| domains.get(who).map_or(who, String::as_str).to_owned();
-        let in_flight: BTreeSet<String> = self.in_flight.values().flatten().map(|who| of(who)).collect();
-        let limit = match self.limits {
-            Limits::Together(limit) | Limits::PerBucket(limit, _) => room(limit),
-        };
-        let fits = in_flight.len() < limit || (in_flight.len() == limit && in_flight.contains(&of(who)));
+        let (in_flight, limit) = (self.domains_in_flight()?, self.limit_for_all());
+        let fits = in_flight.len() < limit || (in_flight.len() == limit && in_flight.contains(domain_of(domains, who)));
         (!fits).then(|| {
-            let names = some_of(&in_flight.iter().collect::<Vec<_>>());
+            let names = some_of(&in_flight.iter().copied().collect::<Vec<_>>());
             let sentence = format!("{who} is not replaced yet, because replacements may span {limit} fault domains");
             let hold = Hold::new(REPLACEMENTS_IN_FLIGHT, who, sentence, format!("what is in flight in {names} being excluded"));
             hold.compared(format!("{} fault domains in flight", in_flight.len()), format!("at most {limit}"))
         })
     }
 
+    /// The fault domains of what is in flight, if they are counted.
+    fn domains_in_flight(&self) -> Option<BTreeSet<&str>> {
+        let domains = self.domains.as_ref()?;
+        Some(self.in_flight.values().flatten().map(|who| domain_of(domains, who)).collect())
+    }
+
     fn is_stopped(&self) -> bool {
-        matches!(self.limits, Limits::Together(limit) | Limits::PerBucket(limit, _) if limit <= 0)
+        self.limit_for_all() == 0
+    }
+
+    fn limit_for_all(&self) -> usize {
+        match self.limits {
+            Limits::Together(limit) | Limits::PerBucket(limit, _) => room(limit),
+        }
     }
 
     fn limit(&self, bucket: Bucket) -> usize {
@@ -154,6 +174,11 @@ impl<Bucket: Copy + Ord + std::fmt::Display> Buckets<Bucket> {
             Limits::PerBucket(..) => self.in_flight.get(&bucket).into_iter().flatten().cloned().collect(),
         }
     }
+}
+
+/// Whoever is nowhere yet is a domain of its own.
+fn domain_of<'a>(domains: &'a BTreeMap<String, String>, who: &'a str) -> &'a str {
+    domains.get(who).map_or(who, String::as_str)
 }
 
 /// The first of many, for one sentence.
@@ -240,5 +265,34 @@ mod tests {
         assert_eq!((shown[0].used, shown[0].limit, shown[0].held_by.as_slice()), (1, 1, ["storage-1".to_owned()].as_slice()));
         assert_eq!((shown[1].used, shown[1].limit, shown[1].held_by.len()), (0, 2, 0));
         assert_eq!(Buckets::new(Limits::Together(3), [(Kind::Slow, "a".to_owned())]).shown(&[Kind::Slow]).len(), 1);
+    }
+
+    /// What is shown, as bucket, used and limit.
+    fn numbers(buckets: &Buckets<Kind>) -> Vec<(String, usize, usize)> {
+        let shown = buckets.shown(&[Kind::Slow, Kind::Quick]);
+        shown.into_iter().map(|shown| (shown.bucket, shown.used, shown.limit)).collect()
+    }
+
+    #[test]
+    fn where_domains_are_counted_domains_are_shown() {
+        let domains = || ["a1", "a2", "b1"].map(|who| (who.to_owned(), who[..1].to_owned()));
+        let named = |name: &str, used, limit| (name.to_owned(), used, limit);
+        let mut together = Buckets::new(Limits::Together(1), ["a1", "a2"].map(|who| (Kind::Slow, who.to_owned())));
+        together.count_domains(domains());
+        assert_eq!(numbers(&together), [named("fault domains", 1, 1)]);
+        assert_eq!(together.shown(&[])[0].held_by, ["a1", "a2"]);
+        let mut both = per_bucket(3, 1, &[(Kind::Slow, "a1"), (Kind::Slow, "a2"), (Kind::Quick, "c1")]);
+        both.count_domains(domains());
+        assert_eq!(numbers(&both), [named("slow", 2, 3), named("quick", 1, 1), named("fault domains", 2, 1)]);
+    }
+
+    #[test]
+    fn where_all_is_stopped_no_limit_shows_room() {
+        let limits = Limits::PerBucket(0, BTreeMap::from([(Kind::Slow, 5), (Kind::Quick, 5)]));
+        let mut stopped = Buckets::new(limits, [(Kind::Slow, "a1".to_owned())]);
+        let named = |name: &str, used| (name.to_owned(), used, 0);
+        assert_eq!(numbers(&stopped), [named("slow", 1), named("quick", 0)]);
+        stopped.count_domains([]);
+        assert_eq!(numbers(&stopped), [named("slow", 1), named("quick", 0), named("fault domains", 1)]);
     }
 }

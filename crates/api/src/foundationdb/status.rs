@@ -102,9 +102,9 @@ pub struct SetAsideStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BucketStatus {
-    /// Its name.
+    /// Its name; `fault domains` for the limit that counts those.
     pub bucket: String,
-    /// How many replacements are in flight.
+    /// How many replacements are in flight, or in how many fault domains they are.
     pub used: i64,
     /// How many may be.
     pub limit: i64,

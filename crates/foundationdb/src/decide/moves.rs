@@ -48,6 +48,16 @@ pub(super) fn chooses(draft: &Draft<'_>) -> bool {
     draft.seen.desired.distribution.is_some()
 }
 
+/// How many of those that were just marked move: they go for their fault domains, and others come for them.
+pub(super) fn moved(draft: &Draft<'_>, marked: &BTreeSet<ProcessGroupId>) -> usize {
+    let of_class = |class| {
+        let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
+        let surplus = draft.live(class).count().saturating_sub(wanted);
+        leaving(draft, class).iter().filter(|id| marked.contains(*id)).count().saturating_sub(surplus)
+    };
+    draft.classes().into_iter().map(of_class).sum()
+}
+
 fn placement(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) -> Placement<ProcessGroupId> {
     let hosts: BTreeSet<&str> =
         draft.live(class).filter(|(_, group)| !group.packed).filter_map(|(_, group)| group.fault_domain.as_deref()).collect();

@@ -94,10 +94,8 @@ impl Cluster {
         };
         let mut kube = self.kube.clone();
         kube.open_nodes = self.nodes.len();
-        kube.nodes.extend(self.nodes.iter().filter(|node| !self.kube.nodes.contains_key(*node)).map(|node| {
-            let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), node.clone())]);
-            (node.clone(), NodeFacts { labels, ready: true, ..NodeFacts::default() })
-        }));
+        let unknown = self.nodes.iter().filter(|node| !self.kube.nodes.contains_key(*node));
+        kube.nodes.extend(unknown.map(|node| (node.clone(), node_facts(node))));
         Snapshot {
             now: self.now,
             steady_since: self.steady_since,
@@ -313,17 +311,24 @@ impl Cluster {
             None => (of_class(node).len(), 0),
         };
         let node = self.nodes.iter().filter(fits).min_by_key(order).filter(|_| !self.unplaceable.contains(&group.0)).cloned();
-        let zone = domain.cloned().or_else(|| node.clone()).unwrap_or_default();
-        let (Some(pod), Some(node)) = (self.kube.pods.get_mut(name), node) else { return };
+        if let Some(node) = node {
+            self.put_on(name, &node);
+        }
+    }
+
+    /// A pod runs on a node.
+    pub(super) fn put_on(&mut self, name: &str, node: &str) {
+        let Some(pod) = self.kube.pods.get_mut(name) else { return };
+        let zone = pod.domain.clone().unwrap_or_else(|| node.to_owned());
         pod.environment.extend(
-            [("FDB_MACHINE_ID", &node), ("FDB_ZONE_ID", &zone), ("FDB_PHYSICAL_ZONE_ID", &node)]
-                .map(|(name, value)| (name.to_owned(), value.clone())),
+            [("FDB_MACHINE_ID", node), ("FDB_ZONE_ID", &zone), ("FDB_PHYSICAL_ZONE_ID", node)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
         );
         pod.phase = PodPhase::Running;
         pod.ready = true;
         pod.addresses = vec![pod.environment["FDB_POD_IP"].clone()];
         pod.unschedulable = None;
-        pod.node = Some(node);
+        pod.node = Some(node.to_owned());
     }
 
     /// Monitors take up the ConfigMap and start what is not running.
@@ -359,6 +364,12 @@ impl Cluster {
             self.database.begin_with(connection);
         }
     }
+}
+
+/// A node that is well.
+pub(super) fn node_facts(name: &str) -> NodeFacts {
+    let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), name.to_owned())]);
+    NodeFacts { labels, ready: true, ..NodeFacts::default() }
 }
 
 pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGroupId>) -> (String, ClaimFacts) {

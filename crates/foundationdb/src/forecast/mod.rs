@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use quorate_quorum::buckets::Shown;
 use quorate_quorum::{Effect, Hold};
 
-use crate::decide::{ClusterDecision, TakesAway, room};
+use crate::decide::{ClusterDecision, TakesAway, moved, room};
 use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, Recorded};
 use cluster::Cluster;
 
@@ -24,8 +24,19 @@ pub struct Assumed {
     pub now: Timestamp,
     /// How long it takes until everything has moved away from a process.
     pub drain: SignedDuration,
-    /// The hosts there are; enough, if nothing is said.
-    pub hosts: Option<Vec<String>>,
+    /// The hosts there are.
+    pub hosts: Hosts,
+}
+
+/// The hosts there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// As many as are needed.
+    Enough,
+    /// So many, counting those that are used; as many as are used, if those are more.
+    Number(usize),
+    /// These take new pods; who is on another stays there.
+    Known(BTreeSet<String>),
 }
 
 /// Process groups that are to stay, by class and by zone.
@@ -52,12 +63,16 @@ pub struct Forecast {
     pub comes: BTreeSet<ProcessGroupId>,
     /// How many pods are made again at once, time after time.
     pub waves: Vec<usize>,
+    /// How many begin to move to other fault domains at once, time after time.
+    pub move_waves: Vec<usize>,
     /// How often the database recovers.
     pub recoveries: u64,
     /// How long it takes.
     pub lasts: SignedDuration,
     /// Why it comes to no end, if it doesn't.
     pub held: Vec<Hold>,
+    /// How many hosts there are, by what was assumed.
+    pub hosts: usize,
 }
 
 /// Something that happens.
@@ -90,9 +105,11 @@ pub fn forecast(now: &Desired, recorded: &Recorded, then: &Desired, assumed: &As
         goes: BTreeSet::new(),
         comes: BTreeSet::new(),
         waves: Vec::new(),
+        move_waves: Vec::new(),
         recoveries: 0,
         lasts: SignedDuration::ZERO,
         held: Vec::new(),
+        hosts: cluster.nodes.len(),
     };
     cluster.desired = then.clone();
     let (mut changed, mut pause) = (cluster.now, ROUNDS.0);
@@ -134,7 +151,10 @@ impl Forecast {
         let before = &cluster.kube.recorded.groups;
         let groups = &decision.status.groups;
         let marked = |groups: &BTreeMap<_, ProcessGroup>, id| groups.get(id).is_some_and(|group| group.removal.is_some());
-        self.goes.extend(groups.keys().filter(|id| marked(groups, *id) && !marked(before, *id)).cloned());
+        let newly: BTreeSet<_> = groups.keys().filter(|id| marked(groups, *id) && !marked(before, *id)).cloned().collect();
+        let moved = if newly.is_empty() { 0 } else { moved(&cluster.seen(), &newly) };
+        self.move_waves.extend((moved > 0).then_some(moved));
+        self.goes.extend(newly);
         self.comes.extend(groups.keys().filter(|id| !before.contains_key(*id)).cloned());
         // The last word of all is that of the forecast itself.
         let said = decision.notices.iter().filter(|notice| notice.reason != "ReconciliationComplete");

@@ -1,34 +1,35 @@
 //! A cluster as its status describes it: every pod and server that should be there is, but for those that are known to be missing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use quorate_quorum::Effect;
 
-use super::Assumed;
-use super::cluster::{Cluster, claim_facts};
+use super::cluster::{Cluster, claim_facts, node_facts};
+use super::{Assumed, Hosts};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::decide::Adds;
-use crate::{ConfigMapFacts, Desired, GroupCondition, ProcessGroup, ProcessGroupId, Recorded, ServiceFacts, objects};
+use crate::{
+    ConfigMapFacts, Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, ServiceFacts, objects,
+};
 
 /// For so long everything has been as it is.
 const AGE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 pub(super) fn cluster(desired: &Desired, recorded: &Recorded, assumed: &Assumed) -> Cluster {
-    let known = recorded.groups.values().filter(|group| !group.packed).filter_map(|group| group.fault_domain.clone());
-    let mut hosts: BTreeSet<String> = known.collect();
-    let enough = recorded.groups.len() + desired.counts.values().map(|count| *count as usize).sum::<usize>();
-    match &assumed.hosts {
-        Some(named) => hosts.extend(named.iter().cloned()),
-        None => hosts.extend((1..=enough).map(|host| format!("host-{host}"))),
-    }
-    let mut cluster = Cluster::of(desired.clone(), assumed.now, hosts.into_iter().collect());
+    let mut cluster = Cluster::of(desired.clone(), assumed.now, hosts(desired, recorded, assumed).into_iter().collect());
     cluster.database.drains_in = assumed.drain;
     cluster.kube.recorded = recorded.clone();
+    if let Hosts::Known(open) = &assumed.hosts {
+        // The operator knows the same hosts, so none of them is a reason to try again what it set aside.
+        cluster.kube.recorded.set_aside.values_mut().for_each(|aside| aside.open_nodes = open.len());
+    }
     let Some(connection) = recorded.connection.as_deref().filter(|_| recorded.configured) else { return cluster };
     configure(&mut cluster, desired);
     config_map(&mut cluster, connection);
-    for (id, group) in &recorded.groups {
+    // Where those in no logical fault domain are is known, and the others have to be elsewhere.
+    let (packed, found): (Vec<_>, Vec<_>) = recorded.groups.iter().partition(|(_, group)| group.packed);
+    for (id, group) in found.into_iter().chain(packed) {
         bring_up(&mut cluster, id, group);
     }
     cluster.monitors();
@@ -43,6 +44,34 @@ pub(super) fn cluster(desired: &Desired, recorded: &Recorded, assumed: &Assumed)
         }
     }
     cluster
+}
+
+/// The hosts that take new pods: those that are used and as many others as are assumed, or those that are known to.
+fn hosts(desired: &Desired, recorded: &Recorded, assumed: &Assumed) -> BTreeSet<String> {
+    let found = recorded.groups.values().filter(|group| !group.packed).filter_map(|group| group.fault_domain.clone());
+    let mut hosts: BTreeSet<String> = found.collect();
+    let number = match &assumed.hosts {
+        Hosts::Known(open) => return open.clone(),
+        Hosts::Enough => {
+            hosts.len() + recorded.groups.len() + desired.counts.values().map(|count| *count as usize).sum::<usize>()
+        }
+        Hosts::Number(number) => (*number).max(fewest_used(recorded)),
+    };
+    let mut names = (1..).map(|host| format!("host-{host}"));
+    while hosts.len() < number {
+        hosts.extend(names.next());
+    }
+    hosts
+}
+
+/// Which hosts logical fault domains are on is not recorded, but no two domains of a class that must be apart share one.
+fn fewest_used(recorded: &Recorded) -> usize {
+    let mut zones: BTreeMap<ProcessClass, BTreeSet<&str>> = BTreeMap::new();
+    let placed = recorded.groups.values().filter(|group| !group.conditions.contains_key(&GroupCondition::PodPending));
+    for group in placed.filter(|group| objects::domains_must_be_apart(group.class)) {
+        zones.entry(group.class).or_default().extend(group.fault_domain.as_deref());
+    }
+    zones.values().map(BTreeSet::len).max().unwrap_or(0)
 }
 
 fn configure(cluster: &mut Cluster, desired: &Desired) {
@@ -89,12 +118,18 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
             group: Some(id.clone()),
             owner: Some(desired.uid.clone()),
             address: address.clone(),
-            ports: std::collections::BTreeMap::new(),
+            ports: BTreeMap::new(),
         };
         cluster.kube.services.insert(name.clone(), facts);
     }
     let pod = objects::pod(&desired, id, group, address.as_deref());
     cluster.run_pod(&pod);
+    if let Some(host) = host(cluster, &name, group) {
+        cluster.put_on(&name, &host);
+        // It need not be one that takes new pods.
+        let facts = node_facts(&host);
+        cluster.kube.nodes.insert(host, facts);
+    }
     let created = cluster.now - AGE;
     let Some(pod) = cluster.kube.pods.get_mut(&name) else { return };
     pod.created = created;
@@ -103,9 +138,16 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
         pod.environment.insert("FDB_POD_IP".to_owned(), address.clone());
         pod.addresses.clone_from(&group.addresses);
     }
-    if let Some(host) = group.fault_domain.as_ref().filter(|_| !group.packed) {
-        pod.environment.insert("FDB_MACHINE_ID".to_owned(), host.clone());
-        pod.environment.insert("FDB_ZONE_ID".to_owned(), host.clone());
-        pod.node = Some(host.clone());
+}
+
+/// Where a pod is, if it is not where it was placed. On which host a logical fault domain is was not recorded: where it would find none
+/// now, it is on one of its own.
+fn host(cluster: &Cluster, pod: &str, group: &ProcessGroup) -> Option<String> {
+    let zone = group.fault_domain.clone()?;
+    if !group.packed {
+        return Some(zone);
     }
+    let placed = cluster.kube.pods.get(pod).is_some_and(|pod| pod.node.is_some());
+    let waits = group.conditions.contains_key(&GroupCondition::PodPending);
+    (!placed && !waits).then(|| format!("host-of-{zone}"))
 }

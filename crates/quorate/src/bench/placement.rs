@@ -9,7 +9,7 @@ use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::Recorded;
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
 use quorate_operator::checked_wish;
 use quorate_quorum::placement::{Placed, fewest_moves, place};
 use serde_json::json;
@@ -227,7 +227,7 @@ fn rolled(packed: bool) -> Result<Forecast> {
             },
         }))?)
     };
-    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: None };
+    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: Hosts::Enough };
     let (now, then) = (checked_wish(&cluster("blue")?), checked_wish(&cluster("green")?));
     let born = forecast(&now, &Recorded::default(), &now, &assumed);
     Ok(forecast(&now, &born.recorded, &then, &assumed))

@@ -1,11 +1,9 @@
 //! The pictures of docs/ are drawn from real plans; `QUORATE_UPDATE=1` draws them anew.
 
 use jiff::{SignedDuration, Timestamp};
-use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
 use quorate_foundationdb::{ProcessClass, Recorded};
 use quorate_operator::checked_wish;
-use serde_json::json;
 
 use super::*;
 
@@ -28,7 +26,7 @@ fn cluster(storage: u32, domains: u32) -> FoundationDBCluster {
 
 /// A cluster that is born, and then asked for another number of fault domains; each with what was decided in the end.
 fn changed(storage: u32, before: u32, after: u32) -> (Forecast, Forecast) {
-    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: None };
+    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: Hosts::Enough };
     let (now, then) = (checked_wish(&cluster(storage, before)), checked_wish(&cluster(storage, after)));
     let born = forecast(&now, &Recorded::default(), &now, &assumed);
     let recorded = born.recorded.clone();
@@ -77,11 +75,33 @@ fn a_map_in_the_terminal() {
 
 #[test]
 fn those_on_their_way_out_are_named_with_their_places() {
-    let mut going = ProcessGroup::packed_into(quorate_foundationdb::ProcessClass::Storage, None, 1);
-    going.removal = Some(jiff::Timestamp::UNIX_EPOCH);
-    let staying = ProcessGroup::packed_into(quorate_foundationdb::ProcessClass::Storage, None, 0);
-    let groups = [("storage-7", going), ("storage-8", staying)];
-    let groups = groups.map(|(id, group)| (ProcessGroupId(id.to_owned()), group)).into();
-    assert_eq!(leaving(&groups), "  on their way out: storage-7 in storage-1\n");
-    assert_eq!(leaving(&BTreeMap::new()), "");
+    let places = recorded(&json!([
+        {"processGroupID": "storage-10", "processClass": "storage", "removalTimestamp": "2026-01-02T03:04:05Z"},
+        {"processGroupID": "storage-7", "processClass": "storage", "removalTimestamp": "2026-01-02T03:04:05Z", "faultDomain": "n1"},
+    ]));
+    let told = "default/sample\n  no process groups yet\n  on their way out: storage-7 in n1, storage-10\n";
+    assert_eq!(places.text(), told);
+    let leaving = json!([{"processGroup": "storage-7", "zone": "n1"}, {"processGroup": "storage-10", "zone": null}]);
+    assert_eq!(places.as_json(), json!({"zones": {}, "leaving": leaving, "setAside": []}));
+}
+
+#[test]
+fn zones_and_process_groups_stand_in_the_order_of_their_numbers() {
+    let group = |id: &str, zone: &str| json!({"processGroupID": id, "processClass": "storage", "faultDomain": zone});
+    let groups = [group("storage-9", "storage-10"), group("storage-10", "storage-2"), group("storage-8", "storage-2")];
+    let places = recorded(&json!(groups));
+    assert_eq!(
+        places.text(),
+        "default/sample\n  storage: 3 process groups in 2 zones, 1 to 2 in each\n    \
+         storage-2   ■■ 8 10\n    storage-10  ■ 9\n"
+    );
+    let shown = places.as_json()["zones"].to_string();
+    assert_eq!(shown, r#"{"storage":{"storage-2":["storage-8","storage-10"],"storage-10":["storage-9"]}}"#);
+}
+
+/// The places of a cluster whose status records these process groups.
+fn recorded(groups: &Value) -> Places {
+    let mut cluster = cluster(6, 3);
+    cluster.status = Some(serde_json::from_value(json!({"processGroups": groups})).unwrap());
+    Places::of(&cluster)
 }

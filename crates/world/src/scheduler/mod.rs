@@ -114,10 +114,7 @@ fn reject<'a>(
     affinity: &Rules<'a>,
     view: &ClusterView<'a>,
 ) -> Vec<Reason> {
-    let unfit = taints::reject_cordoned(pod, node)
-        .or_else(|| taints::reject_tainted(pod, node))
-        .or_else(|| node_affinity::reject(pod, node));
-    if let Some(reason) = unfit {
+    if let Some(reason) = unfit(pod, node) {
         return vec![reason];
     }
     let no_room = resources::reject(pod, node, view);
@@ -129,6 +126,16 @@ fn reject<'a>(
         return no_volumes;
     }
     spread.reject(node).or_else(|| affinity.reject(node)).into_iter().collect()
+}
+
+/// What keeps a pod from a node whatever else is on it.
+fn unfit(pod: &Pod, node: &Node) -> Option<Reason> {
+    taints::reject_cordoned(pod, node).or_else(|| taints::reject_tainted(pod, node)).or_else(|| node_affinity::reject(pod, node))
+}
+
+/// Whether a node takes such a pod while it has room: it is not cordoned, its taints are tolerated, and it has the labels asked for.
+pub fn takes(pod: &Pod, node: &Node) -> bool {
+    unfit(pod, node).is_none()
 }
 
 fn is_gated(pod: &Pod) -> bool {

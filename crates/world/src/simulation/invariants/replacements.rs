@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
-use quorate_api::foundationdb::FoundationDBCluster;
+use quorate_api::foundationdb::{BucketStatus, FoundationDBCluster};
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 
 use super::domains::moves_are_due;
@@ -18,6 +18,9 @@ struct Ration {
     per_bucket: bool,
     by_fault_domain: bool,
 }
+
+/// The name under which the limit for all is shown where it counts fault domains.
+const FAULT_DOMAINS: &str = "fault domains";
 
 impl Ration {
     fn of(cluster: &FoundationDBCluster) -> Self {
@@ -42,6 +45,17 @@ impl Ration {
 
     fn names(&self) -> &'static [&'static str] {
         if self.per_bucket { &["storage", "log", "stateless"] } else { &["all"] }
+    }
+
+    /// Who is to be shown in which bucket: where fault domains are counted, everybody there as well, and instead of the one counter.
+    fn shown<'a>(&self, in_flight: &BTreeMap<&'static str, BTreeSet<&'a str>>) -> BTreeMap<&'static str, BTreeSet<&'a str>> {
+        let mut shown = in_flight.clone();
+        if self.by_fault_domain {
+            let everybody = in_flight.values().flatten().copied().collect();
+            shown.remove("all");
+            shown.insert(FAULT_DOMAINS, everybody);
+        }
+        shown
     }
 
     /// Who is in flight, by bucket.
@@ -114,14 +128,22 @@ impl Invariants {
             && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
     }
 
-    /// 51: each class has its bucket, and each bucket is shown with who is in it. 53: nobody waits for a bucket that has room.
+    /// 51: each class has its bucket, and each bucket is shown with who is in it, and how many that are. 53: nobody waits for a bucket that has room.
     fn buckets_are_shown(&mut self, ration: &Ration, after: &FoundationDBCluster) {
         let Some(quorate) = after.status.as_ref().and_then(|status| status.quorate.as_ref()) else { return };
         let Some(buckets) = &quorate.buckets else { return };
         let in_flight = ration.in_flight(after);
+        let expected = ration.shown(&in_flight);
         let shown: BTreeMap<&str, BTreeSet<&str>> =
             buckets.iter().map(|one| (one.bucket.as_str(), one.held_by.iter().map(String::as_str).collect())).collect();
-        self.demand(51, shown == in_flight, || format!("{shown:?} are shown in the buckets, and {in_flight:?} are in flight"));
+        self.demand(51, shown == expected, || format!("{shown:?} are shown in the buckets, and {expected:?} are in flight"));
+        for BucketStatus { bucket, used, limit, held_by } in buckets {
+            let groups = i64::try_from(held_by.len()).unwrap_or(i64::MAX);
+            // Several may share a domain, and only the operator knows on which host.
+            let fits = if bucket == FAULT_DOMAINS { (groups.min(1)..=groups).contains(used) } else { *used == groups };
+            let fits = fits && usize::try_from(*limit) == Ok(LIMIT);
+            self.demand(51, fits, || format!("{bucket} is shown as {used}/{limit}, and {held_by:?} are in it"));
+        }
         if ration.by_fault_domain {
             return;
         }
