@@ -22,7 +22,7 @@ use crate::backoff::Backoff;
 use crate::clock::SteadyClock;
 use crate::decided::Decided;
 use crate::events::Recorder;
-use crate::index::{Index, Kind};
+use crate::index::{Change, Index, Kind};
 use crate::lease::{LeaseKeeper, LeaseSettings};
 use crate::metrics::Metrics;
 use crate::queue::Queue;
@@ -217,6 +217,10 @@ struct Loop {
     queue: Queue,
     memories: BTreeMap<ClusterKey, Memory>,
     rounds: JoinSet<Ended>,
+    /// Lost pods that are made again beside rounds.
+    beside: JoinSet<(ClusterKey, Option<Expected>)>,
+    /// The clusters of those, and whether more pods were lost meanwhile.
+    lost: BTreeMap<ClusterKey, bool>,
     /// Events that are being written and that nobody waits for.
     said: JoinSet<()>,
 }
@@ -232,11 +236,13 @@ impl Loop {
             queue: Queue::default(),
             memories: BTreeMap::new(),
             rounds: JoinSet::new(),
+            beside: JoinSet::new(),
+            lost: BTreeMap::new(),
             said: JoinSet::new(),
         }
     }
 
-    async fn run(mut self, mut changes: mpsc::Receiver<crate::index::Change>, stop: CancellationToken) {
+    async fn run(mut self, mut changes: mpsc::Receiver<Change>, stop: CancellationToken) {
         let mut led = false;
         loop {
             let leads = self.leadership.epoch().is_some();
@@ -253,10 +259,15 @@ impl Loop {
                 () = stop.cancelled() => break,
                 () = self.leadership.changed() => {}
                 Some(ended) = self.rounds.join_next() => self.take_in(ended),
+                Some(Ok((cluster, made))) = self.beside.join_next() => self.take_in_beside(&cluster, made),
                 Some(_) = self.said.join_next() => {}
                 Some(change) = changes.recv() => {
                     let now = Instant::now();
+                    let pod_is_gone = matches!(change, Change::Object(Kind::Pods, _, _, None));
                     for cluster in self.index.apply(change) {
+                        if pod_is_gone {
+                            self.bring_back_beside(&cluster);
+                        }
                         self.queue.mark(cluster, now);
                     }
                 }
@@ -265,6 +276,7 @@ impl Loop {
         }
         // A round that is under way is ended where it is; what it has written is seen by whoever comes next.
         self.rounds.shutdown().await;
+        self.beside.shutdown().await;
         self.show(false);
     }
 
@@ -304,6 +316,42 @@ impl Loop {
             let round = AssertUnwindSafe(Box::pin(hands.round(&key, &object, facts, epoch, remembered))).catch_unwind().await;
             (key, now, round.ok())
         });
+    }
+
+    /// A round may wait for its database for seconds; pods that are lost meanwhile do not.
+    fn bring_back_beside(&mut self, key: &ClusterKey) {
+        let Some(epoch) = self.leadership.epoch().filter(|_| self.queue.is_at_work(key) && self.index.pending().is_empty())
+        else {
+            return;
+        };
+        if let Some(more) = self.lost.get_mut(key) {
+            *more = true;
+            return;
+        }
+        let Some((known, object)) = self.index.get(key).and_then(|known| Some((known, known.object.clone()?))) else { return };
+        let Some(memory) = self.memories.get_mut(key) else { return };
+        let facts = KubeFacts { unseen: memory.unseen.names(known, Instant::now()), ..self.index.facts(known, &object) };
+        let (hands, remembered, cluster) = (self.hands.clone(), memory.remembered.clone(), key.clone());
+        self.lost.insert(key.clone(), false);
+        self.beside.spawn(async move {
+            let making = AssertUnwindSafe(Box::pin(hands.bring_back_beside(&object, facts, epoch, &remembered)));
+            (cluster, making.catch_unwind().await.ok())
+        });
+    }
+
+    fn take_in_beside(&mut self, key: &ClusterKey, made: Option<Expected>) {
+        let more = self.lost.remove(key).unwrap_or_default();
+        match made {
+            Some(made) => {
+                if let Some(memory) = self.memories.get_mut(key) {
+                    memory.unseen.note(&made, Instant::now());
+                }
+            }
+            None => self.hands.metrics.panicked(),
+        }
+        if more {
+            self.bring_back_beside(key);
+        }
     }
 
     fn take_in(&mut self, ended: Result<Ended, tokio::task::JoinError>) {

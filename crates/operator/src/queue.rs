@@ -61,6 +61,10 @@ impl Queue {
         self.at_work.remove(cluster);
     }
 
+    pub(crate) fn is_at_work(&self, cluster: &ClusterKey) -> bool {
+        self.at_work.contains(cluster)
+    }
+
     pub(crate) fn depth(&self) -> usize {
         self.marked.len()
     }

@@ -2,16 +2,29 @@
 //! they are to come back.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::decide::{Adds, ClusterSnapshot, ClusterStep, decide};
 use quorate_foundationdb::objects::labels;
-use quorate_foundationdb::{ProcessGroup, ProcessGroupId, objects};
-use quorate_quorum::{Effect, Gate};
+use quorate_foundationdb::{KubeFacts, ProcessGroup, ProcessGroupId, objects};
+use quorate_quorum::{Effect, Epoch, Gate};
 use tracing::info;
 
-use super::{Expected, Hands};
+use super::{Expected, Hands, Remembered};
 
 impl Hands {
+    /// Makes lost pods again beside a round that waits for its database.
+    pub(crate) async fn bring_back_beside(
+        &self,
+        object: &Arc<FoundationDBCluster>,
+        kube: KubeFacts,
+        epoch: Epoch,
+        remembered: &Remembered,
+    ) -> Expected {
+        self.bring_back(&self.snapshot(object, kube, epoch, remembered)).await
+    }
+
     /// Makes lost pods again, by what the database said last. What fails is tried again by the round that follows, which says why.
     pub(super) async fn bring_back(&self, seen: &ClusterSnapshot) -> Expected {
         let mut expected = Expected::default();

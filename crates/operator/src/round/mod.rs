@@ -103,17 +103,7 @@ impl Hands {
         epoch: Epoch,
         mut remembered: Remembered,
     ) -> Outcome {
-        let (now, steady_since) = self.clock.now();
-        let status = remembered.telling.status(object);
-        let mut seen = ClusterSnapshot {
-            now,
-            steady_since,
-            epoch,
-            desired: checked_wish(object),
-            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
-            database: remembered.sighting.clone(),
-            journal: recorded_journal(status),
-        };
+        let mut seen = self.snapshot(object, kube, epoch, &remembered);
         let brought_back = self.bring_back(&seen).await;
         seen.kube.unseen.extend(brought_back.appears.iter().map(|(_, name)| name.clone()));
         seen.database = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
@@ -145,6 +135,27 @@ impl Hands {
         remembered.database_changed = done.database_changed;
         done.expected.appears.extend(brought_back.appears);
         Outcome { remembered, decision, measured, expected: done.expected, ended }
+    }
+
+    /// What is seen, with what the database said last.
+    fn snapshot(
+        &self,
+        object: &Arc<FoundationDBCluster>,
+        kube: KubeFacts,
+        epoch: Epoch,
+        remembered: &Remembered,
+    ) -> ClusterSnapshot {
+        let (now, steady_since) = self.clock.now();
+        let status = remembered.telling.status(object);
+        ClusterSnapshot {
+            now,
+            steady_since,
+            epoch,
+            desired: checked_wish(object),
+            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
+            database: remembered.sighting.clone(),
+            journal: recorded_journal(status),
+        }
     }
 
     /// The status first, by compare-and-set: it records what is about to happen, and a stale leader fails here.

@@ -45,16 +45,19 @@ async fn react() -> Result<Measured> {
     })
 }
 
-/// From a pod being gone to its creation.
+/// From a pod being gone to its creation. It ends in its own time, as pods do.
 async fn delete(stage: &Stage, name: &str) -> Result<Duration> {
-    let (position, began) = (stage.ledger.position(), stage.elapsed());
-    stage.kubernetes().delete::<Pod>(NAMESPACE, name, Some(0)).map_err(|status| anyhow!("deleting a pod: {status:?}"))?;
+    let get = |stage: &Stage| stage.kubernetes().get::<Pod>(NAMESPACE, name).ok().and_then(|pod| pod.metadata.uid);
+    let (position, was) = (stage.ledger.position(), get(stage));
+    stage.kubernetes().delete::<Pod>(NAMESPACE, name, None).map_err(|status| anyhow!("deleting a pod: {status:?}"))?;
+    ensure!(stage.until(Duration::from_secs(120), |stage| get(stage) != was).await, "{name} did not go");
+    let gone = stage.elapsed();
     let made = |did: &Did| matches!(did, Did::Kubernetes(call, _) if call.verb == "create" && call.resource == "pods");
     let is_made = |stage: &Stage| stage.ledger.since(position).iter().any(|entry| made(&entry.did));
     ensure!(stage.until(Duration::from_secs(120), is_made).await, "{name} was not made again");
     let entries = stage.ledger.since(position);
     let create = entries.iter().find(|entry| made(&entry.did)).map(|entry| entry.at).unwrap_or_default();
-    Ok(create.saturating_sub(began))
+    Ok(create.saturating_sub(gone))
 }
 
 #[cfg(test)]
