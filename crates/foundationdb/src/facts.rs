@@ -61,8 +61,8 @@ pub struct PodFacts {
     pub rendering: Option<String>,
     /// What its monitor says it runs with: the configuration, as the monitor wrote it down. All of a class say the same.
     pub active_configuration: Option<Arc<str>>,
-    /// The content of the ConfigMap that it was last poked for, from the existing operator's annotation.
-    pub outdated_seen: Option<String>,
+    /// The digest of what the ConfigMap said when it was last poked for it, from our annotation.
+    pub poked_for: Option<String>,
     /// What its monitor says of its environment.
     pub environment: BTreeMap<String, String>,
     /// What its main container asks of its node.

@@ -182,7 +182,7 @@ impl Cluster {
             }
             Adds::PodAnnotations { name, annotations } => {
                 if let Some(pod) = self.kube.pods.get_mut(name) {
-                    pod.outdated_seen = annotations.get(annotations::OUTDATED_SEEN).cloned();
+                    pod.poked_for = annotations.get(annotations::POKED_FOR).cloned();
                 }
             }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
@@ -271,7 +271,7 @@ impl Cluster {
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
             active_configuration: None,
-            outdated_seen: None,
+            poked_for: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             requests,
             servers,

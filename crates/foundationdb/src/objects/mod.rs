@@ -57,7 +57,9 @@ pub mod annotations {
     pub const PUBLIC_IP: &str = "foundationdb.org/public-ip";
     /// Which kind of image a pod runs.
     pub const IMAGE_TYPE: &str = "foundationdb.org/image-type";
-    /// The content of the ConfigMap that a pod was poked for, so that its kubelet brings it at once.
+    /// Ours: the digest of what the ConfigMap says, for which a pod was poked.
+    pub const POKED_FOR: &str = "quorate.io/poked-for";
+    /// When a pod was poked, so that its kubelet and its monitor look after it at once: in seconds since 1970, for the monitor reads it.
     pub const OUTDATED_SEEN: &str = "foundationdb.org/outdated-config-map-seen";
     /// The family of addresses a pod was asked to use, 0 for whatever comes first.
     pub const IP_FAMILY: &str = "foundationdb.org/ip-family";

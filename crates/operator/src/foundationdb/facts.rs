@@ -46,7 +46,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
         active_configuration: annotation(pod, CURRENT_CONFIGURATION).map(Into::into),
-        outdated_seen: annotation(pod, annotations::OUTDATED_SEEN),
+        poked_for: annotation(pod, annotations::POKED_FOR),
         environment: environment.unwrap_or_default(),
         requests: pod.spec.as_ref().map(Requests::of).unwrap_or_default(),
         servers: pod.spec.as_ref().map_or(1, servers_in),

@@ -1,8 +1,12 @@
 //! Kubelets take their time to bring a new ConfigMap, and are poked where somebody waits for it.
 
+use quorate_quorum::Effect;
+
 use super::cluster::{Cluster, told};
 use crate::ClassTemplate;
 use crate::ProcessClass::{self, Log, Stateless, Storage};
+use crate::decide::Adds;
+use crate::objects::annotations;
 
 /// No kubelet brings anything new from now on.
 fn with_slow_kubelets(mut cluster: Cluster) -> Cluster {
@@ -86,5 +90,8 @@ fn a_poke_is_for_the_pod_that_was_seen() {
     cluster.round(5);
     let decision = cluster.decided();
     let uid = &cluster.kube.pods["sample-stateless-5"].uid;
-    assert!(decision.steps.iter().any(|step| step.guard.object.as_ref().is_some_and(|object| object.uid == *uid)));
+    let poke = decision.steps.iter().find(|step| step.guard.object.as_ref().is_some_and(|object| object.uid == *uid)).unwrap();
+    // Monitors read it as a number, and complain of anything else.
+    let Effect::Adds(Adds::PodAnnotations { annotations, .. }) = &poke.effect else { panic!("{poke:?}") };
+    assert_eq!(annotations[annotations::OUTDATED_SEEN], cluster.now.as_second().to_string());
 }
