@@ -31,6 +31,7 @@ mod services;
 mod shrink;
 #[cfg(test)]
 mod stories;
+mod tags;
 mod updates;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ use serde::Serialize;
 
 use crate::configuration::ConfigurationKeys;
 use crate::facts::KubeFacts;
+use crate::objects::Tags;
 use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, reasons};
 use draft::Draft;
 
@@ -66,7 +68,12 @@ pub enum Adds {
     /// The ConfigMap.
     ConfigMap(Box<ConfigMap>),
     /// The ConfigMap in place of the one the guard names.
-    ConfigMapAgain(Box<ConfigMap>),
+    ConfigMapAgain {
+        /// What it is to be.
+        map: Box<ConfigMap>,
+        /// Labels and annotations to take back.
+        back: Tags,
+    },
     /// The disruption budget.
     DisruptionBudget(Box<PodDisruptionBudget>),
     /// How many pods must stay, in the disruption budget the guard names.
@@ -90,12 +97,19 @@ pub enum Adds {
         /// Its owner, if it is to have one.
         owner: Option<Box<OwnerReference>>,
     },
-    /// Annotations on the pod the guard names.
-    PodAnnotations {
+    /// Labels and annotations on the pod the guard names.
+    PodTags {
         /// The pod.
         name: String,
-        /// What to set.
-        annotations: BTreeMap<String, String>,
+        /// What to set, and what to take back.
+        tags: Tags,
+    },
+    /// Labels and annotations on the claim the guard names.
+    ClaimTags {
+        /// The claim.
+        name: String,
+        /// What to set, and what to take back.
+        tags: Tags,
     },
     /// The database itself, created under this id of 16 bytes in hex, with these keys of its configuration.
     Database {
@@ -221,6 +235,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     claims::propose(&mut draft);
     pods::propose(&mut draft);
     poke::propose(&mut draft);
+    tags::propose(&mut draft);
     // What the database is asked for, the most urgent recovery first.
     coordinators::propose(&mut draft);
     configuration::propose(&mut draft);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use quorate_quorum::{Epoch, Shared};
 
-use crate::objects::Requests;
+use crate::objects::{Requests, Tags};
 use crate::{ProcessGroup, ProcessGroupId};
 
 /// What Kubernetes says.
@@ -59,6 +59,8 @@ pub struct PodFacts {
     pub asked_for: Option<String>,
     /// The digest of how that was rendered, from our annotation.
     pub rendering: Option<String>,
+    /// What it has of the labels and annotations that a user gave to it.
+    pub given: Tags,
     /// What its monitor says it runs with: the configuration, as the monitor wrote it down. All of a class say the same.
     pub active_configuration: Option<Arc<str>>,
     /// The digest of what the ConfigMap said when it was last poked for it, from our annotation.
@@ -106,6 +108,8 @@ pub struct ClaimFacts {
     pub deleted_since: Option<Timestamp>,
     /// The digest of what it was asked to be, from our annotation.
     pub asked_for: Option<String>,
+    /// What it has of the labels and annotations that a user gave to it.
+    pub given: Tags,
     /// How much it asks for, as it was written.
     pub size: Option<String>,
     /// The storage class it names.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Effect, Guard, Step};
 
-use super::{Adds, Draft, bounce, is_ours};
-use crate::objects::annotations;
+use super::{Adds, Draft, bounce, is_ours, tags};
+use crate::objects::{Tags, annotations};
 use crate::{GroupCondition, PodPhase, objects};
 
 /// A birth of more pods than this is not hastened: it waits for its pods for longer than for its kubelets, and would cost a write for each.
@@ -19,7 +19,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let seen = draft.seen;
     let Some(map) = &seen.kube.config_map else { return };
     // What is about to change again is waited for by nobody.
-    let changes = draft.steps.iter().any(|step| matches!(step.effect, Effect::Adds(Adds::ConfigMapAgain(_))));
+    let changes = draft.steps.iter().any(|step| matches!(step.effect, Effect::Adds(Adds::ConfigMapAgain { .. })));
     if changes || !is_waited_for(draft) {
         return;
     }
@@ -43,11 +43,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         }
         let guard = Guard::epoch(seen.epoch).and_object(&pod.uid, &pod.resource_version);
         let annotations = BTreeMap::from([
-            (annotations::POKED_FOR.to_owned(), content),
-            (annotations::OUTDATED_SEEN.to_owned(), seen.now.as_second().to_string()),
+            (annotations::POKED_FOR.to_owned(), Some(content)),
+            (annotations::OUTDATED_SEEN.to_owned(), Some(seen.now.as_second().to_string())),
         ]);
+        let tags = tags::with_its_node(Tags { annotations, ..Tags::default() }, pod);
         let why = format!("the monitor of {id} has an older configuration than the ConfigMap");
-        steps.push(Step::adds(Adds::PodAnnotations { name, annotations }, guard, why));
+        steps.push(Step::adds(Adds::PodTags { name, tags }, guard, why));
     }
     draft.steps.extend(steps);
 }

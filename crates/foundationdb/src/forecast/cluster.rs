@@ -153,7 +153,7 @@ impl Cluster {
                 };
                 self.kube.services.insert(name(&service.metadata), facts);
             }
-            Adds::ConfigMap(map) | Adds::ConfigMapAgain(map) => {
+            Adds::ConfigMap(map) | Adds::ConfigMapAgain { map, .. } => {
                 self.kube.config_map = Some(ConfigMapFacts {
                     uid: "uid-config".to_owned(),
                     resource_version: "5".to_owned(),
@@ -180,9 +180,16 @@ impl Cluster {
                     claim.owned = owner.is_some();
                 }
             }
-            Adds::PodAnnotations { name, annotations } => {
+            Adds::PodTags { name, tags } => {
                 if let Some(pod) = self.kube.pods.get_mut(name) {
-                    pod.poked_for = annotations.get(annotations::POKED_FOR).cloned();
+                    let poked_for = tags.annotations.get(annotations::POKED_FOR).cloned().flatten();
+                    pod.poked_for = poked_for.or_else(|| pod.poked_for.take());
+                    pod.given.apply(tags);
+                }
+            }
+            Adds::ClaimTags { name, tags } => {
+                if let Some(claim) = self.kube.claims.get_mut(name) {
+                    claim.given.apply(tags);
                 }
             }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
@@ -270,6 +277,7 @@ impl Cluster {
             node: None,
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
+            given: objects::Tags::found(metadata),
             active_configuration: None,
             poked_for: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
@@ -369,6 +377,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         group,
         deleted_since: None,
         asked_for: claim.metadata.annotations.as_ref().and_then(|all| all.get(annotations::ASKED_FOR).cloned()),
+        given: objects::Tags::found(&claim.metadata),
         size: size.map(|size| size.0.clone()),
         storage_class: Some("standard".to_owned()),
         may_grow: Some(true),

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
-use quorate_foundationdb::objects::{Requests, servers_in};
+use quorate_foundationdb::objects::{Requests, Tags, servers_in};
 use quorate_foundationdb::{
     ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, NodeFacts, PodFacts, PodPhase, ProcessGroupId, ServiceFacts, annotations,
     labels,
@@ -45,6 +45,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         addresses: status.map(addresses).unwrap_or_default(),
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
+        given: Tags::found(&pod.metadata),
         active_configuration: annotation(pod, CURRENT_CONFIGURATION).map(Into::into),
         poked_for: annotation(pod, annotations::POKED_FOR),
         environment: environment.unwrap_or_default(),
@@ -87,6 +88,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         group: group(claim),
         deleted_since: claim.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         asked_for: annotation(claim, ASKED_FOR),
+        given: Tags::found(&claim.metadata),
         size: requests.and_then(|requests| requests.get("storage")).map(|size| size.0.clone()),
         storage_class: spec.and_then(|spec| spec.storage_class_name.clone()).filter(|name| !name.is_empty()),
         may_grow: None,

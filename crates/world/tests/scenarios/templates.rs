@@ -155,8 +155,8 @@ async fn j90_all_storage_is_replaced_one_by_one() {
     let one = json!({"automationOptions": {"maxConcurrentReplacements": 1, "podUpdateStrategy": "Replace"}});
     let stage = Stage::born_as(one).await;
     let before = stage.view().live("storage");
-    let label = json!({"metadata": {"labels": {"colour": "green"}}, "spec": {"containers": []}});
-    stage.apply(json!({"processes": {"storage": {"podTemplate": label}}}));
+    let green = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": "green"}]}]);
+    stage.apply(json!({"processes": {"storage": {"podTemplate": {"spec": {"containers": green}}}}}));
     stage
         .until("all are replaced", |view| {
             assert!(view.pods().len() <= 13, "one comes, one goes");
@@ -198,6 +198,40 @@ async fn another_redundancy_mode_waits_for_its_zones() {
     assert_eq!(stage.view().configuration()["redundancy_mode"], "triple");
     assert_eq!(stage.view().coordinators().len(), 5);
     stage.until("all data has three copies", |_| stage.truth(|database| database.copies()).unwrap().kept == 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn labels_and_annotations_change_where_they_are() {
+    let stage = Stage::born().await;
+    let id = stage.view().live("log").remove(0);
+    stage.annotate(&id, "example.org/note", Some("of somebody else"));
+    let uids = || -> Vec<Option<String>> { stage.view().groups().keys().map(|id| stage.view().uid(id)).collect() };
+    let before = uids();
+    let of_pod = |path: &str| stage.view().pod(&id).unwrap()["metadata"].pointer(path).cloned();
+    let of_claim = |path: &str| stage.view().claims()[&id]["metadata"].pointer(path).cloned();
+    let template = |team: &Value| json!({"metadata": {"labels": {"team": team}, "annotations": {"example.org/by": team}}});
+    let writes = |what: &str| stage.writes(what).len();
+    let (mut pods, mut claims) = (writes("patch pods"), writes("patch persistentvolumeclaims"));
+    for team in [json!("green"), json!("blue"), Value::Null] {
+        let mut pod = template(&team);
+        pod["spec"] = json!({"containers": []});
+        stage.apply(json!({
+            "processes": {"general": {"podTemplate": pod, "volumeClaimTemplate": template(&team)}},
+            "labels": {"resourceLabels": {"cost": team}},
+        }));
+        stage.rest().await;
+        let expected = (!team.is_null()).then_some(team);
+        for tag in ["/labels/team", "/labels/cost", "/annotations/example.org~1by"] {
+            assert_eq!((of_pod(tag), of_claim(tag)), (expected.clone(), expected.clone()), "{tag}");
+        }
+        pods += 11;
+        claims += 8;
+        assert_eq!((writes("patch pods"), writes("patch persistentvolumeclaims")), (pods, claims), "each once");
+        assert!(of_pod("/labels/foundationdb.org~1fdb-process-group-id").is_some());
+        assert_eq!(of_pod("/annotations/example.org~1note"), Some(json!("of somebody else")));
+    }
+    assert_eq!(uids(), before, "no pod is made again");
+    assert_eq!(of_pod("/annotations/foundationdb.org~1current-node"), Some(json!(stage.node(&id))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,6 +22,7 @@ mod properties;
 mod reasons;
 mod removal;
 mod revival;
+mod tags;
 mod told;
 mod traps;
 mod updates;
