@@ -14,6 +14,7 @@ mod disruption_budget;
 mod draft;
 mod exclusion;
 mod failures;
+mod families;
 mod growth;
 mod health;
 mod hosts;
@@ -204,6 +205,7 @@ pub struct ClusterStatus {
 
 /// Decides what happens to a cluster.
 pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
+    let seen = &*families::next(seen);
     let mut draft = Draft::begin(seen);
     let left_alone = left_alone(seen);
     if !left_alone.is_empty() {

@@ -55,6 +55,8 @@ pub struct PodFacts {
     pub ready: bool,
     /// Its addresses, the first one first.
     pub addresses: Vec<String>,
+    /// The family of addresses its servers were asked to use, from the existing operator's annotation.
+    pub family: Option<u8>,
     /// The digest of what it was asked to be, from our annotation.
     pub asked_for: Option<String>,
     /// The digest of how that was rendered, from our annotation.
@@ -81,6 +83,14 @@ pub struct PodFacts {
     pub deleted_since: Option<Timestamp>,
     /// What the scheduler says, if it found no place.
     pub unschedulable: Option<String>,
+}
+
+impl PodFacts {
+    /// The one of its addresses that its servers announce, as it was made.
+    pub fn announced_address(&self) -> Option<&str> {
+        let speaks = |address: &&String| self.family.is_none_or(|family| (family == 6) == address.contains(':'));
+        self.addresses.iter().find(speaks).map(String::as_str)
+    }
 }
 
 /// How far a pod is.
@@ -137,6 +147,8 @@ pub struct ServiceFacts {
     pub owner: Option<String>,
     /// Its address; none for a headless one.
     pub address: Option<String>,
+    /// The families of the addresses it has or leads to, the first one first.
+    pub families: Vec<String>,
     /// Its ports, by name.
     pub ports: BTreeMap<String, i32>,
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use quorate_quorum::{Effect, Epoch, Journal, Sighting, Snapshot};
@@ -149,6 +149,7 @@ impl Cluster {
                     group: self.group_of(&service.metadata),
                     owner: Some(self.desired.uid.clone()),
                     address: self.desired.routing.service_per_pod.then(|| self.next_address()),
+                    families: families(service),
                     ports: BTreeMap::new(),
                 };
                 self.kube.services.insert(name(&service.metadata), facts);
@@ -275,6 +276,7 @@ impl Cluster {
             addresses: Vec::new(),
             unschedulable: Some("0/6 nodes are available: 6 Insufficient memory.".to_owned()),
             node: None,
+            family: annotation(annotations::IP_FAMILY).and_then(|family| family.parse().ok()).filter(|family| *family != 0),
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
             given: objects::Tags::found(metadata),
@@ -386,6 +388,12 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         lost: false,
     };
     (name(&claim.metadata), facts)
+}
+
+/// What a service asked for, or what most clusters begin with.
+pub(super) fn families(service: &Service) -> Vec<String> {
+    let asked = service.spec.as_ref().and_then(|spec| spec.ip_families.clone());
+    asked.unwrap_or_else(|| vec!["IPv4".to_owned()])
 }
 
 fn name(metadata: &ObjectMeta) -> String {

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use quorate_quorum::Effect;
 
 use super::Assumed;
-use super::cluster::{Cluster, claim_facts};
+use super::cluster::{Cluster, claim_facts, families};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::decide::Adds;
 use crate::{ConfigMapFacts, Desired, GroupCondition, ProcessGroup, ProcessGroupId, Recorded, ServiceFacts, objects};
@@ -89,6 +89,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
             group: Some(id.clone()),
             owner: Some(desired.uid.clone()),
             address: address.clone(),
+            families: families(&objects::pod_service(&desired, group.class, id)),
             ports: std::collections::BTreeMap::new(),
         };
         cluster.kube.services.insert(name.clone(), facts);

@@ -28,7 +28,7 @@ pub(crate) use environment::PUBLIC_IP;
 pub use environment::ZONE_ID;
 pub use metadata::owner;
 pub use monitor_configuration::monitor_configuration;
-pub use names::{address, claim_name, config_map_name, dns_name, pod_name};
+pub use names::{address, claim_name, config_map_name, dns_name, has_names, pod_name};
 pub use placement::domains_must_be_apart;
 pub use pod::pod;
 pub use requests::{Requests, requests, servers_in};

@@ -43,6 +43,7 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         phase: phase(status.and_then(|status| status.phase.as_deref())),
         ready: condition("Ready").is_some_and(|ready| ready.status == "True"),
         addresses: status.map(addresses).unwrap_or_default(),
+        family: annotation(pod, annotations::IP_FAMILY).and_then(|family| family.parse().ok()).filter(|family| *family != 0),
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
         given: Tags::found(&pod.metadata),
@@ -108,6 +109,7 @@ pub(crate) fn service_facts(service: &Service) -> ServiceFacts {
         owner: owner(service),
         // A headless service says "None", one that has no address yet says nothing.
         address: spec.and_then(|spec| spec.cluster_ip.clone()).filter(|address| !address.is_empty() && address != "None"),
+        families: spec.and_then(|spec| spec.ip_families.clone()).unwrap_or_default(),
         ports: ports.map(|port| (port.name.clone().unwrap_or_default(), port.port)).collect(),
     }
 }

@@ -8,6 +8,7 @@ mod configuration;
 mod coordinators;
 mod exclusion;
 mod failures;
+mod families;
 mod gates;
 mod growth;
 mod health;
