@@ -195,6 +195,24 @@ mod tests {
     }
 
     #[test]
+    fn an_object_says_what_its_user_gave_to_it() {
+        let metadata = json!({
+            "labels": {"team": "green", "of-others": "x"},
+            "annotations": {annotations::GIVEN: r#"{"labels":["team"],"annotations":["gone"]}"#, annotations::IP_FAMILY: "6"},
+        });
+        let given = Tags {
+            labels: [("team".to_owned(), Some("green".to_owned()))].into(),
+            annotations: [("gone".to_owned(), None)].into(),
+        };
+        let pod = pod_facts(&object(json!({"metadata": metadata})));
+        assert_eq!((&pod.given, pod.family), (&given, Some(6)));
+        assert_eq!(claim_facts(&object(json!({"metadata": metadata}))).given, given);
+        let nothing =
+            pod_facts(&object(json!({"metadata": {"annotations": {annotations::GIVEN: "?", annotations::IP_FAMILY: "0"}}})));
+        assert_eq!((nothing.given, nothing.family), (Tags::default(), None));
+    }
+
+    #[test]
     fn the_first_container_that_crashes_is_named() {
         let with = |main: Value, sidecar: Value| {
             pod_facts(&object(json!({"metadata": {}, "status": {"containerStatuses": [
@@ -225,9 +243,11 @@ mod tests {
     #[test]
     fn a_headless_service_has_no_address() {
         let address = |ip: &str| {
-            service_facts(&object(json!({"metadata": {}, "spec": {"clusterIP": ip, "ports": [{"name": "tls", "port": 4500}]}})))
+            service_facts(&object(
+                json!({"metadata": {}, "spec": {"clusterIP": ip, "ipFamilies": ["IPv6"], "ports": [{"name": "tls", "port": 4500}]}}),
+            ))
         };
-        assert_eq!(address("None").address, None);
+        assert_eq!((address("None").address, address("None").families), (None, vec!["IPv6".to_owned()]));
         let with_address = address("10.96.0.7");
         assert_eq!((with_address.address.as_deref(), with_address.ports["tls"]), (Some("10.96.0.7"), 4500));
     }
