@@ -14,6 +14,7 @@ mod disruption_budget;
 mod draft;
 mod exclusion;
 mod failures;
+mod families;
 mod growth;
 mod health;
 mod hosts;
@@ -31,6 +32,7 @@ mod services;
 mod shrink;
 #[cfg(test)]
 mod stories;
+mod tags;
 mod updates;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,7 @@ use serde::Serialize;
 
 use crate::configuration::ConfigurationKeys;
 use crate::facts::KubeFacts;
+use crate::objects::Tags;
 use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, reasons};
 use draft::Draft;
 
@@ -66,7 +69,12 @@ pub enum Adds {
     /// The ConfigMap.
     ConfigMap(Box<ConfigMap>),
     /// The ConfigMap in place of the one the guard names.
-    ConfigMapAgain(Box<ConfigMap>),
+    ConfigMapAgain {
+        /// What it is to be.
+        map: Box<ConfigMap>,
+        /// Labels and annotations to take back.
+        back: Tags,
+    },
     /// The disruption budget.
     DisruptionBudget(Box<PodDisruptionBudget>),
     /// How many pods must stay, in the disruption budget the guard names.
@@ -90,12 +98,19 @@ pub enum Adds {
         /// Its owner, if it is to have one.
         owner: Option<Box<OwnerReference>>,
     },
-    /// Annotations on the pod the guard names.
-    PodAnnotations {
+    /// Labels and annotations on the pod the guard names.
+    PodTags {
         /// The pod.
         name: String,
-        /// What to set.
-        annotations: BTreeMap<String, String>,
+        /// What to set, and what to take back.
+        tags: Tags,
+    },
+    /// Labels and annotations on the claim the guard names.
+    ClaimTags {
+        /// The claim.
+        name: String,
+        /// What to set, and what to take back.
+        tags: Tags,
     },
     /// The database itself, created under this id of 16 bytes in hex, with these keys of its configuration.
     Database {
@@ -198,6 +213,7 @@ pub struct ClusterStatus {
 
 /// Decides what happens to a cluster.
 pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
+    let seen = &*families::next(seen);
     let mut draft = Draft::begin(seen);
     let left_alone = left_alone(seen);
     if !left_alone.is_empty() {
@@ -229,6 +245,7 @@ pub fn decide(seen: &ClusterSnapshot) -> ClusterDecision {
     claims::propose(&mut draft);
     pods::propose(&mut draft);
     poke::propose(&mut draft);
+    tags::propose(&mut draft);
     // What the database is asked for, the most urgent recovery first.
     coordinators::propose(&mut draft);
     configuration::propose(&mut draft);

@@ -440,11 +440,6 @@ impl Routing {
     pub fn uses_names(&self) -> bool {
         self.dns_in_cluster_file && self.headless_service
     }
-
-    /// Whether servers announce this address of their pod, and not another.
-    pub fn speaks(&self, address: &str) -> bool {
-        self.family.is_none_or(|family| (family == 6) == address.contains(':'))
-    }
 }
 
 impl Desired {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use quorate_quorum::{Epoch, Shared};
 
-use crate::objects::Requests;
+use crate::objects::{Requests, Tags};
 use crate::{ProcessGroup, ProcessGroupId};
 
 /// What Kubernetes says.
@@ -59,14 +59,18 @@ pub struct PodFacts {
     pub ready: bool,
     /// Its addresses, the first one first.
     pub addresses: Vec<String>,
+    /// The family of addresses its servers were asked to use, from the existing operator's annotation.
+    pub family: Option<u8>,
     /// The digest of what it was asked to be, from our annotation.
     pub asked_for: Option<String>,
     /// The digest of how that was rendered, from our annotation.
     pub rendering: Option<String>,
+    /// What it has of the labels and annotations that a user gave to it.
+    pub given: Tags,
     /// What its monitor says it runs with: the configuration, as the monitor wrote it down. All of a class say the same.
     pub active_configuration: Option<Arc<str>>,
-    /// The content of the ConfigMap that it was last poked for, from the existing operator's annotation.
-    pub outdated_seen: Option<String>,
+    /// The digest of what the ConfigMap said when it was last poked for it, from our annotation.
+    pub poked_for: Option<String>,
     /// What its monitor says of its environment.
     pub environment: BTreeMap<String, String>,
     /// What its main container asks of its node.
@@ -83,6 +87,14 @@ pub struct PodFacts {
     pub deleted_since: Option<Timestamp>,
     /// What the scheduler says, if it found no place.
     pub unschedulable: Option<String>,
+}
+
+impl PodFacts {
+    /// The one of its addresses that its servers announce, as it was made.
+    pub fn announced_address(&self) -> Option<&str> {
+        let speaks = |address: &&String| self.family.is_none_or(|family| (family == 6) == address.contains(':'));
+        self.addresses.iter().find(speaks).map(String::as_str)
+    }
 }
 
 /// How far a pod is.
@@ -110,6 +122,8 @@ pub struct ClaimFacts {
     pub deleted_since: Option<Timestamp>,
     /// The digest of what it was asked to be, from our annotation.
     pub asked_for: Option<String>,
+    /// What it has of the labels and annotations that a user gave to it.
+    pub given: Tags,
     /// How much it asks for, as it was written.
     pub size: Option<String>,
     /// The storage class it names.
@@ -137,6 +151,8 @@ pub struct ServiceFacts {
     pub owner: Option<String>,
     /// Its address; none for a headless one.
     pub address: Option<String>,
+    /// The families of the addresses it has or leads to, the first one first.
+    pub families: Vec<String>,
     /// Its ports, by name.
     pub ports: BTreeMap<String, i32>,
 }

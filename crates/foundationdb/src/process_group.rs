@@ -146,6 +146,8 @@ impl ProcessGroup {
 pub enum GroupCondition {
     /// Its pod is not as it was asked to be.
     IncorrectPodSpec,
+    /// Its pod or its volume claim has other labels or annotations than were asked for.
+    IncorrectPodMetadata,
     /// Its monitor runs with an older configuration.
     IncorrectConfigMap,
     /// Its servers were started otherwise than they should be.
@@ -178,8 +180,9 @@ pub enum GroupCondition {
 
 impl GroupCondition {
     /// Every condition.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::IncorrectPodSpec,
+        Self::IncorrectPodMetadata,
         Self::IncorrectConfigMap,
         Self::IncorrectCommandLine,
         Self::MissingPod,
@@ -199,6 +202,7 @@ impl GroupCondition {
     pub const fn name(self) -> &'static str {
         match self {
             Self::IncorrectPodSpec => "IncorrectPodSpec",
+            Self::IncorrectPodMetadata => "IncorrectPodMetadata",
             Self::IncorrectConfigMap => "IncorrectConfigMap",
             Self::IncorrectCommandLine => "IncorrectCommandLine",
             Self::MissingPod => "MissingPod",
@@ -225,6 +229,7 @@ impl GroupCondition {
         !matches!(
             self,
             Self::IncorrectPodSpec
+                | Self::IncorrectPodMetadata
                 | Self::IncorrectConfigMap
                 | Self::IncorrectCommandLine
                 | Self::NodeTaintDetected

@@ -332,6 +332,9 @@ fn what_was_asked_for_is_told_by_the_wish_and_not_by_its_rendering() {
     elsewhere.buggify.no_schedule.insert("log-1".to_owned());
     elsewhere.routing.tls = true;
     assert_eq!(asked(&elsewhere), nothing, "what concerns no pod of this group rolls none");
+    let mut labelled = with_template(sample(), ProcessClass::Storage, json!({"metadata": {"labels": {"a": "b"}}}));
+    labelled.labels.resource = BTreeMap::from([("c".to_owned(), "d".to_owned())]);
+    assert_eq!(asked(&labelled), nothing, "labels are changed in place");
 
     let changes: [fn(&mut Desired); 6] = [
         |desired| desired.image.push_str("-1"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_e2e::life::{Ground, Stage};
-use quorate_foundationdb::forecast::{Assumed, Forecast, forecast};
+use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
 use quorate_operator::{checked_wish, recorded_status};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ async fn foretold(stage: &Stage<'_>, nodes: usize, change: &Value) -> Forecast {
     let mut then = serde_json::to_value(&now).unwrap();
     then["spec"]["distribution"] = change["distribution"].clone();
     let then: FoundationDBCluster = serde_json::from_value(then).unwrap();
-    let hosts = Some((1..=nodes).map(|number| stage.node(number)).collect());
+    let hosts = Hosts::Known((1..=nodes).map(|number| stage.node(number)).collect());
     let assumed = Assumed { now: Timestamp::now(), drain: SignedDuration::from_secs(5), hosts };
     forecast(&checked_wish(&now), &recorded_status(now.status.as_ref()), &checked_wish(&then), &assumed)
 }

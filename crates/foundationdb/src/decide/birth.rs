@@ -127,8 +127,7 @@ pub(super) fn announced_address<'a>(draft: &Draft<'a>, id: &ProcessGroupId) -> O
     if desired.routing.service_per_pod {
         return kube.services.get(&name)?.address.as_deref();
     }
-    let addresses = &kube.pods.get(&name)?.addresses;
-    addresses.iter().find(|address| desired.routing.speaks(address)).map(String::as_str)
+    kube.pods.get(&name)?.announced_address()
 }
 
 /// A description may have letters, digits and underscores only.

@@ -10,8 +10,9 @@ use super::members::Server;
 use super::roster::Objects;
 use super::{Draft, is_ours};
 use crate::monitor::{CommandLine, MonitorConfiguration};
+use crate::objects::Tags;
 use crate::report::host;
-use crate::{Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
+use crate::{ClaimFacts, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
     let configurations = Asked::configurations(draft);
@@ -28,6 +29,7 @@ pub(super) fn observe(draft: &mut Draft<'_>) {
 /// What pods of each class were asked to be; made once per class, not once per pod.
 struct Asked<'a> {
     digests: BTreeMap<ProcessClass, String>,
+    tags: BTreeMap<ProcessClass, Given>,
     monitors: BTreeMap<Kind, Monitor<'a>>,
 }
 
@@ -69,7 +71,7 @@ impl<'a> Asked<'a> {
             let line = configuration.taken_apart().ok();
             (*kind, Monitor { text: objects::monitor_text(configuration), line, same: None })
         };
-        Self { digests: BTreeMap::new(), monitors: configurations.iter().map(monitor).collect() }
+        Self { digests: BTreeMap::new(), tags: BTreeMap::new(), monitors: configurations.iter().map(monitor).collect() }
     }
 
     /// Whether this is what the pod of a group was asked to be.
@@ -78,6 +80,22 @@ impl<'a> Asked<'a> {
             return digest == Some(objects::asked_for(desired, class, id).as_str());
         }
         digest == Some(self.digests.entry(class).or_insert_with(|| objects::asked_for(desired, class, id)).as_str())
+    }
+}
+
+/// Labels and annotations that were asked for.
+struct Given {
+    pod: Tags,
+    claim: Tags,
+}
+
+impl Given {
+    fn to(desired: &Desired, class: ProcessClass) -> Self {
+        Self { pod: objects::pod_tags(desired, class), claim: objects::claim_tags(desired, class) }
+    }
+
+    fn is_had_by(&self, pod: Option<&PodFacts>, claim: Option<&ClaimFacts>) -> bool {
+        pod.is_none_or(|pod| pod.given == self.pod) && claim.is_none_or(|claim| claim.given == self.claim)
     }
 }
 
@@ -91,6 +109,8 @@ fn of_objects(
     let (desired, now, class) = (&draft.seen.desired, draft.seen.now, group.class);
     let pod = pod.filter(|pod| is_ours(desired, pod));
     let outdated = pod.is_some_and(|pod| !asked.is_digest(pod.asked_for.as_deref(), desired, class, id));
+    let given = asked.tags.entry(class).or_insert_with(|| Given::to(desired, class));
+    let mislabelled = !given.is_had_by(pod, claim);
     let monitor = asked.monitors.get_mut(&(class, group.packed));
     let active = pod.and_then(|pod| pod.active_configuration.as_ref()).filter(|_| group.removal.is_none());
     let unsynced = active.is_some_and(|active| monitor.is_none_or(|monitor| !monitor.is_followed_by(active)));
@@ -106,6 +126,7 @@ fn of_objects(
         (GroupCondition::PodFailing, stuck || pod.is_some_and(is_failing)),
         (GroupCondition::ResourcesTerminating, terminating),
         (GroupCondition::IncorrectPodSpec, outdated),
+        (GroupCondition::IncorrectPodMetadata, mislabelled && group.removal.is_none()),
         (GroupCondition::IncorrectConfigMap, unsynced),
     ];
     for (condition, holds) in holds {

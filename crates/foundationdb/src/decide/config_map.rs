@@ -3,6 +3,7 @@
 use quorate_quorum::{Gate, Guard, Hold, Step};
 
 use super::{Adds, Draft};
+use crate::objects::Tags;
 use crate::{objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -32,18 +33,25 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let annotations = wanted.metadata.annotations.get_or_insert_default();
     let outdated: Vec<&str> =
         data.iter().filter(|(key, value)| existing.data.get(*key) != Some(*value)).map(|(key, _)| key.as_str()).collect();
-    if outdated.is_empty() && !differs(labels, &existing.labels) && !differs(annotations, &existing.annotations) {
+    let given = |labels, annotations| Tags::found_among(Some(labels), Some(annotations));
+    let back = given(&existing.labels, &existing.annotations).change_to(&given(labels, annotations)).without_value();
+    let mislabelled = back != Tags::default() || differs(labels, &existing.labels) || differs(annotations, &existing.annotations);
+    if outdated.is_empty() && !mislabelled {
         return;
     }
     let why = format!(
         "the ConfigMap says otherwise in {}",
         if outdated.is_empty() { "its labels".to_owned() } else { outdated.join(", ") }
     );
-    for (wanted, is) in [(data, &existing.data), (labels, &existing.labels), (annotations, &existing.annotations)] {
+    for (wanted, is) in
+        [(&mut *data, &existing.data), (&mut *labels, &existing.labels), (&mut *annotations, &existing.annotations)]
+    {
         for (key, value) in is {
             wanted.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }
+    labels.retain(|key, _| !back.labels.contains_key(key));
+    annotations.retain(|key, _| !back.annotations.contains_key(key));
     let guard = guard.and_object(&existing.uid, &existing.resource_version);
-    draft.steps.push(Step::adds(Adds::ConfigMapAgain(Box::new(wanted)), guard, why));
+    draft.steps.push(Step::adds(Adds::ConfigMapAgain { map: Box::new(wanted), back }, guard, why));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Hold, Severity};
 
-use super::{Draft, claims, updates};
+use super::{Draft, claims, families, updates};
 use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -83,6 +83,9 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: 
     if outdated && is_replaced(draft, id, group.class) {
         return Some("its pod is asked to be another");
     }
+    if has_another_address(draft, id, group.class) {
+        return Some("the address of its service is of another family");
+    }
     if group.class.is_stateful()
         && let Some(claim) = draft.roster.claim(id, group.class)
     {
@@ -107,6 +110,7 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
     // A fault that a user injects is to be met, not to be got out of the way.
     let may_stay = desired.buggify.concerns(id);
     has_other_servers(draft, id, class)
+        || has_another_address(draft, id, class)
         || ((replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !may_stay)
 }
 
@@ -115,6 +119,12 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
 fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let pod = draft.roster.pod(id, class);
     class.is_stateful() && pod.is_some_and(|pod| pod.servers != draft.seen.desired.servers_per_pod(class))
+}
+
+/// A service keeps its address for life, and somebody may be known by it.
+fn has_another_address(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    let service = draft.roster.objects(id, class).service.filter(|_| draft.seen.desired.routing.service_per_pod);
+    service.is_some_and(|service| families::is_of_another_family(draft.seen, service))
 }
 
 /// A pod that asks for more than before may no longer fit where its volume is; its user may want it replaced for that.

@@ -2,16 +2,27 @@
 
 use quorate_quorum::{Guard, Step};
 
-use super::{Adds, Draft, TakesAway};
-use crate::{GroupCondition, objects};
+use super::{Adds, Draft, TakesAway, families};
+use crate::{GroupCondition, ServiceFacts, objects};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let seen = draft.seen;
     let (desired, services) = (&seen.desired, &seen.kube.services);
     let guard = || Guard::epoch(seen.epoch);
-    if desired.routing.headless_service && !services.contains_key(&desired.name) {
-        let service = Box::new(objects::headless_service(desired));
-        draft.steps.push(Step::adds(Adds::Service(service), guard(), "pods have no names yet"));
+    if desired.routing.headless_service {
+        match services.get(&desired.name) {
+            None => {
+                let service = Box::new(objects::headless_service(desired));
+                draft.steps.push(Step::adds(Adds::Service(service), guard(), "pods have no names yet"));
+            }
+            Some(service) if leads_elsewhere(draft, service) => {
+                let permit = draft.budget.clear_away(&desired.name);
+                let guard = guard().and_object(&service.uid, &service.resource_version);
+                let why = "names are to lead to addresses of another family, which a service can't change";
+                draft.steps.push(Step::takes_away(TakesAway::Service(desired.name.clone()), permit, guard, why));
+            }
+            Some(_) => {}
+        }
     }
     if !desired.routing.service_per_pod {
         return clear_away(draft);
@@ -23,6 +34,12 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let service = Box::new(objects::pod_service(desired, group.class, id));
         draft.steps.push(Step::adds(Adds::Service(service), guard(), format!("{id} has no service")));
     }
+}
+
+/// Whether names lead to addresses on which nobody is to listen any more. As long as a coordinator is known by its name, they have to.
+fn leads_elsewhere(draft: &Draft<'_>, service: &ServiceFacts) -> bool {
+    let ours = service.owner.as_deref() == Some(&draft.seen.desired.uid);
+    ours && families::is_of_another_family(draft.seen, service) && !families::has_names(draft.seen)
 }
 
 /// Services that gave pods their addresses go when no pod of theirs is left that uses one.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use quorate_quorum::{Effect, Epoch, Journal, Sighting, Snapshot};
@@ -147,11 +147,12 @@ impl Cluster {
                     group: self.group_of(&service.metadata),
                     owner: Some(self.desired.uid.clone()),
                     address: self.desired.routing.service_per_pod.then(|| self.next_address()),
+                    families: families(service),
                     ports: BTreeMap::new(),
                 };
                 self.kube.services.insert(name(&service.metadata), facts);
             }
-            Adds::ConfigMap(map) | Adds::ConfigMapAgain(map) => {
+            Adds::ConfigMap(map) | Adds::ConfigMapAgain { map, .. } => {
                 self.kube.config_map = Some(ConfigMapFacts {
                     uid: "uid-config".to_owned(),
                     resource_version: "5".to_owned(),
@@ -178,9 +179,16 @@ impl Cluster {
                     claim.owned = owner.is_some();
                 }
             }
-            Adds::PodAnnotations { name, annotations } => {
+            Adds::PodTags { name, tags } => {
                 if let Some(pod) = self.kube.pods.get_mut(name) {
-                    pod.outdated_seen = annotations.get(annotations::OUTDATED_SEEN).cloned();
+                    let poked_for = tags.annotations.get(annotations::POKED_FOR).cloned().flatten();
+                    pod.poked_for = poked_for.or_else(|| pod.poked_for.take());
+                    pod.given.apply(tags);
+                }
+            }
+            Adds::ClaimTags { name, tags } => {
+                if let Some(claim) = self.kube.claims.get_mut(name) {
+                    claim.given.apply(tags);
                 }
             }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
@@ -266,10 +274,12 @@ impl Cluster {
             addresses: Vec::new(),
             unschedulable: Some("0/6 nodes are available: 6 Insufficient memory.".to_owned()),
             node: None,
+            family: annotation(annotations::IP_FAMILY).and_then(|family| family.parse().ok()).filter(|family| *family != 0),
             asked_for: annotation(annotations::ASKED_FOR),
             rendering: annotation(annotations::RENDERING),
+            given: objects::Tags::found(metadata),
             active_configuration: None,
-            outdated_seen: None,
+            poked_for: None,
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             requests,
             servers,
@@ -380,6 +390,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         group,
         deleted_since: None,
         asked_for: claim.metadata.annotations.as_ref().and_then(|all| all.get(annotations::ASKED_FOR).cloned()),
+        given: objects::Tags::found(&claim.metadata),
         size: size.map(|size| size.0.clone()),
         storage_class: Some("standard".to_owned()),
         may_grow: Some(true),
@@ -388,6 +399,12 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         lost: false,
     };
     (name(&claim.metadata), facts)
+}
+
+/// What a service asked for, or what most clusters begin with.
+pub(super) fn families(service: &Service) -> Vec<String> {
+    let asked = service.spec.as_ref().and_then(|spec| spec.ip_families.clone());
+    asked.unwrap_or_else(|| vec!["IPv4".to_owned()])
 }
 
 fn name(metadata: &ObjectMeta) -> String {

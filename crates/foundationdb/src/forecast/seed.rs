@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use quorate_quorum::Effect;
 
-use super::cluster::{Cluster, claim_facts, node_facts};
+use super::cluster::{Cluster, claim_facts, families, node_facts};
 use super::{Assumed, Hosts};
 use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
 use crate::decide::Adds;
@@ -118,6 +118,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
             group: Some(id.clone()),
             owner: Some(desired.uid.clone()),
             address: address.clone(),
+            families: families(&objects::pod_service(&desired, group.class, id)),
             ports: BTreeMap::new(),
         };
         cluster.kube.services.insert(name.clone(), facts);

@@ -1,9 +1,10 @@
 //! What the user asked of an object, as a digest.
 //!
 //! An object is out of date when this changes, not when a newer Quorate would render the same wish otherwise. So nothing of our own
-//! rendering is in it; and a wish that is at its default leaves no trace, so that a wish that Quorate learns to understand later does not
+//! rendering is in it, and nothing that is changed in place, such as a user's labels and annotations; and a wish that is at its default leaves no trace, so that a wish that Quorate learns to understand later does not
 //! change the digest of objects whose users never spoke of it.
 
+use k8s_openapi::api::core::v1::PodSpec;
 use serde_json::{Map, Value, json};
 
 use super::digest::digest;
@@ -16,7 +17,8 @@ pub fn asked_for(desired: &Desired, class: ProcessClass, group: &ProcessGroupId)
     asked.always("image", json!(desired.image));
     asked.always("sidecarImage", json!(desired.sidecar_image));
     asked.always("logGroup", json!(desired.log_group));
-    asked.always("template", json!(desired.templates.get(&class).map(|template| &template.pod)));
+    let template = desired.templates.get(&class).and_then(|template| template.pod.spec.as_ref());
+    asked.unless_default("template", &template.unwrap_or(&PodSpec::default()), &&PodSpec::default());
     asked.unless_default("serversPerPod", &desired.servers_per_pod(class), &1);
     asked.unless_default("trustedCAs", &!desired.trusted_cas.is_empty(), &false);
     asked.topology(&desired.topology);
@@ -95,8 +97,8 @@ impl Asked {
     }
 
     fn labels(&mut self, labels: &Labels) {
-        let Labels { matching, resource, group, class } = labels;
-        self.always("labels", json!({"matching": matching, "resource": resource, "group": group, "class": class}));
+        let Labels { matching, resource: _, group, class } = labels;
+        self.always("labels", json!({"matching": matching, "group": group, "class": class}));
     }
 
     fn digest(self) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::labels;
+use super::{Tags, annotations, labels};
 use crate::{Desired, ProcessClass, ProcessGroupId};
 
 /// What makes an object go with the cluster.
@@ -44,15 +44,20 @@ pub(super) fn group_metadata(
 }
 
 fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours: BTreeMap<String, String>) -> ObjectMeta {
+    let given = Tags::given(desired, template).listed();
     let template = template.cloned().unwrap_or_default();
     let mut labels = template.labels.unwrap_or_default();
     labels.extend(ours);
     labels.extend(desired.labels.resource.clone());
+    let mut annotations = template.annotations;
+    if let Some(given) = given {
+        annotations.get_or_insert_default().insert(annotations::GIVEN.to_owned(), given);
+    }
     ObjectMeta {
         name: Some(name),
         namespace: Some(desired.namespace.clone()),
         labels: Some(labels),
-        annotations: template.annotations,
+        annotations,
         finalizers: template.finalizers,
         ..ObjectMeta::default()
     }

@@ -17,6 +17,7 @@ mod placement;
 mod pod;
 mod requests;
 mod service;
+mod tags;
 mod volumes;
 
 pub use asked_for::{asked_for, claim_asked_for};
@@ -27,11 +28,12 @@ pub(crate) use environment::PUBLIC_IP;
 pub use environment::ZONE_ID;
 pub use metadata::owner;
 pub use monitor_configuration::monitor_configuration;
-pub use names::{address, claim_name, config_map_name, dns_name, pod_name};
+pub use names::{address, claim_name, config_map_name, dns_name, has_names, pod_name};
 pub use placement::domains_must_be_apart;
 pub use pod::pod;
 pub use requests::{Requests, requests, servers_in};
 pub use service::{headless_service, pod_service};
+pub use tags::{Tags, claim_tags, pod_tags};
 
 /// The labels of the existing operator, which everything else selects by.
 pub mod labels {
@@ -57,8 +59,14 @@ pub mod annotations {
     pub const PUBLIC_IP: &str = "foundationdb.org/public-ip";
     /// Which kind of image a pod runs.
     pub const IMAGE_TYPE: &str = "foundationdb.org/image-type";
-    /// The content of the ConfigMap that a pod was poked for, so that its kubelet brings it at once.
+    /// Ours: the keys of the labels and annotations that a user gave to this object.
+    pub const GIVEN: &str = "quorate.io/given";
+    /// Ours: the digest of what the ConfigMap says, for which a pod was poked.
+    pub const POKED_FOR: &str = "quorate.io/poked-for";
+    /// When a pod was poked, so that its kubelet and its monitor look after it at once: in seconds since 1970, for the monitor reads it.
     pub const OUTDATED_SEEN: &str = "foundationdb.org/outdated-config-map-seen";
+    /// The node a pod is on.
+    pub const CURRENT_NODE: &str = "foundationdb.org/current-node";
     /// The family of addresses a pod was asked to use, 0 for whatever comes first.
     pub const IP_FAMILY: &str = "foundationdb.org/ip-family";
 }

@@ -35,6 +35,13 @@ pub fn dns_name(desired: &Desired, pod: &str) -> String {
     format!("{pod}.{}.{}.svc.{}", desired.name, desired.namespace, desired.routing.dns_domain)
 }
 
+/// Whether a connection string has a coordinator that is written otherwise than by its address.
+pub fn has_names(connection: &str) -> bool {
+    let coordinators = connection.split_once('@').map_or("", |(_, coordinators)| coordinators);
+    let is_address = |one: &str| one.trim_end_matches(":tls").parse::<std::net::SocketAddr>().is_ok();
+    coordinators.split(',').any(|one| !one.is_empty() && !is_address(one))
+}
+
 /// Where the process of this number listens on a host, as connection strings write it.
 pub fn address(desired: &Desired, host: &str, process: i32) -> String {
     let (port, tls) = (port(process, desired.routing.tls), if desired.routing.tls { ":tls" } else { "" });

@@ -35,7 +35,7 @@ pub fn pod(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup, service
     }
     let mut pod = Pod { metadata, spec: Some(spec), status: None };
     let digests = [
-        (annotations::RENDERING.to_owned(), digest(&json!(pod))),
+        (annotations::RENDERING.to_owned(), digest(&json!(pod.spec))),
         (annotations::ASKED_FOR.to_owned(), asked_for(desired, class, group)),
     ];
     pod.metadata.annotations.get_or_insert_default().extend(digests);

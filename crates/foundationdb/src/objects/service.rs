@@ -46,5 +46,5 @@ fn ports(process: i32) -> [ServicePort; 2] {
 }
 
 fn ip_families(desired: &Desired) -> Option<Vec<String>> {
-    (desired.routing.family == Some(6)).then(|| vec!["IPv6".to_owned()])
+    desired.routing.family.map(|family| vec![format!("IPv{family}")])
 }

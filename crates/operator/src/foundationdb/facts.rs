@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
-use quorate_foundationdb::objects::{Requests, servers_in};
+use quorate_foundationdb::objects::{Requests, Tags, servers_in};
 use quorate_foundationdb::{
     ClaimFacts, ConfigMapFacts, DisruptionBudgetFacts, NodeFacts, PodFacts, PodPhase, ProcessGroupId, ServiceFacts, annotations,
     labels,
@@ -43,10 +43,12 @@ pub(crate) fn pod_facts(pod: &Pod) -> PodFacts {
         phase: phase(status.and_then(|status| status.phase.as_deref())),
         ready: condition("Ready").is_some_and(|ready| ready.status == "True"),
         addresses: status.map(addresses).unwrap_or_default(),
+        family: annotation(pod, annotations::IP_FAMILY).and_then(|family| family.parse().ok()).filter(|family| *family != 0),
         asked_for: annotation(pod, ASKED_FOR),
         rendering: annotation(pod, RENDERING),
+        given: Tags::found(&pod.metadata),
         active_configuration: annotation(pod, CURRENT_CONFIGURATION).map(Into::into),
-        outdated_seen: annotation(pod, annotations::OUTDATED_SEEN),
+        poked_for: annotation(pod, annotations::POKED_FOR),
         environment: environment.unwrap_or_default(),
         requests: pod.spec.as_ref().map(Requests::of).unwrap_or_default(),
         servers: pod.spec.as_ref().map_or(1, servers_in),
@@ -87,6 +89,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         group: group(claim),
         deleted_since: claim.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         asked_for: annotation(claim, ASKED_FOR),
+        given: Tags::found(&claim.metadata),
         size: requests.and_then(|requests| requests.get("storage")).map(|size| size.0.clone()),
         storage_class: spec.and_then(|spec| spec.storage_class_name.clone()).filter(|name| !name.is_empty()),
         may_grow: None,
@@ -106,6 +109,7 @@ pub(crate) fn service_facts(service: &Service) -> ServiceFacts {
         owner: owner(service),
         // A headless service says "None", one that has no address yet says nothing.
         address: spec.and_then(|spec| spec.cluster_ip.clone()).filter(|address| !address.is_empty() && address != "None"),
+        families: spec.and_then(|spec| spec.ip_families.clone()).unwrap_or_default(),
         ports: ports.map(|port| (port.name.clone().unwrap_or_default(), port.port)).collect(),
     }
 }
@@ -192,6 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn an_object_says_what_its_user_gave_to_it() {
+        let metadata = json!({
+            "labels": {"team": "green", "of-others": "x"},
+            "annotations": {annotations::GIVEN: r#"{"labels":["team"],"annotations":["gone"]}"#, annotations::IP_FAMILY: "6"},
+        });
+        let given = Tags {
+            labels: [("team".to_owned(), Some("green".to_owned()))].into(),
+            annotations: [("gone".to_owned(), None)].into(),
+        };
+        let pod = pod_facts(&object(json!({"metadata": metadata})));
+        assert_eq!((&pod.given, pod.family), (&given, Some(6)));
+        assert_eq!(claim_facts(&object(json!({"metadata": metadata}))).given, given);
+        let nothing =
+            pod_facts(&object(json!({"metadata": {"annotations": {annotations::GIVEN: "?", annotations::IP_FAMILY: "0"}}})));
+        assert_eq!((nothing.given, nothing.family), (Tags::default(), None));
+    }
+
+    #[test]
     fn the_first_container_that_crashes_is_named() {
         let with = |main: Value, sidecar: Value| {
             pod_facts(&object(json!({"metadata": {}, "status": {"containerStatuses": [
@@ -222,9 +244,11 @@ mod tests {
     #[test]
     fn a_headless_service_has_no_address() {
         let address = |ip: &str| {
-            service_facts(&object(json!({"metadata": {}, "spec": {"clusterIP": ip, "ports": [{"name": "tls", "port": 4500}]}})))
+            service_facts(&object(
+                json!({"metadata": {}, "spec": {"clusterIP": ip, "ipFamilies": ["IPv6"], "ports": [{"name": "tls", "port": 4500}]}}),
+            ))
         };
-        assert_eq!(address("None").address, None);
+        assert_eq!((address("None").address, address("None").families), (None, vec!["IPv6".to_owned()]));
         let with_address = address("10.96.0.7");
         assert_eq!((with_address.address.as_deref(), with_address.ports["tls"]), (Some("10.96.0.7"), 4500));
     }

@@ -61,6 +61,7 @@ mod tests {
             group: None,
             owner: None,
             address: None,
+            families: vec![],
             ports: BTreeMap::new(),
         };
         Known { services: BTreeMap::from([("sample".into(), facts)]), ..Known::default() }

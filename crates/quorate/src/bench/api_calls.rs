@@ -71,7 +71,9 @@ async fn script(size: Counts) -> Result<Measured> {
     phases.push(phase.ended(&stage, "replace", 2 * (failed.len() + stateful) + STATUS_PER_PHASE));
 
     stage::edit(&stage, |spec| {
-        spec["processes"]["general"]["podTemplate"] = json!({"metadata": {"labels": {"example.org/rolled": "yes"}}});
+        spec["processes"]["general"]["podTemplate"] = json!({"spec": {"containers": [
+            {"name": "foundationdb", "env": [{"name": "ROLLED", "value": "yes"}]},
+        ]}});
     })?;
     stage::rest(&stage, "rolling").await?;
     phases.push(phase.ended(&stage, "roll", 2 * size.all() + STATUS_PER_PHASE));

@@ -30,7 +30,9 @@ async fn roll() -> Result<Measured> {
     stage.pass(Duration::from_secs(300)).await;
     let begun = stage.elapsed();
     stage::edit(&stage, |spec| {
-        spec["processes"]["general"]["podTemplate"] = json!({"metadata": {"labels": {"example.org/rolled": "yes"}}});
+        spec["processes"]["general"]["podTemplate"] = json!({"spec": {"containers": [
+            {"name": "foundationdb", "env": [{"name": "ROLLED", "value": "yes"}]},
+        ]}});
     })?;
     stage::rest(&stage, "rolling").await?;
     let took = stage.elapsed().saturating_sub(begun).as_secs_f64();

@@ -215,7 +215,8 @@ pub(super) fn measure_waves() -> Result<Measured> {
 
 fn rolled(packed: bool) -> Result<Forecast> {
     let cluster = |colour: &str| -> Result<FoundationDBCluster> {
-        let template = json!({"metadata": {"labels": {"colour": colour}}, "spec": {"containers": []}});
+        let environment = json!([{"name": "COLOUR", "value": colour}]);
+        let template = json!({"spec": {"containers": [{"name": "foundationdb", "env": environment}]}});
         Ok(serde_json::from_value(json!({
             "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
             "metadata": {"name": "sample", "namespace": "default", "uid": "6f1c"},

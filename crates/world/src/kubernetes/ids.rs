@@ -38,10 +38,13 @@ impl Ids {
         letters
     }
 
-    /// The next address of a service, in 10.96.0.0/16; .1 is the API's own.
-    pub(crate) fn service_address(&mut self) -> String {
+    /// The next address of a service, in 10.96.0.0/16 or in fd00:10:96::/112; .1 is the API's own.
+    pub(crate) fn service_address(&mut self, family: &str) -> String {
         self.services = self.services.wrapping_add(1);
         let number = self.services.max(1).saturating_add(9);
+        if family == "IPv6" {
+            return format!("fd00:10:96::{number:x}");
+        }
         format!("10.96.{}.{}", number >> 8, number & 0xff)
     }
 }

@@ -10,7 +10,7 @@ use super::environment::environment;
 use super::files::Files;
 use super::options::is_true;
 use super::server::Server;
-use super::{CURRENT_CONFIGURATION, ENVIRONMENT, ISOLATE, main_container};
+use super::{CURRENT_CONFIGURATION, ENVIRONMENT, ISOLATE, is_poked, main_container};
 use crate::view::annotation;
 
 /// A server that ran this long is forgiven earlier crashes.
@@ -146,7 +146,7 @@ impl Launcher {
             return;
         }
         let annotations = annotations_of_others(around.pod);
-        let poked = annotations != self.annotations;
+        let poked = is_poked(&self.annotations, &annotations);
         self.annotations = annotations;
         if poked || self.files_due.is_some_and(|due| due <= now) {
             self.write_files(around);

@@ -14,6 +14,8 @@
 //! - **What a container's environment says of its pod** is as it was when the container started; labels of the node are read with every
 //!   configuration.
 //! - **An empty cluster file** means that nothing runs, where a real fdbserver would start and end again and again.
+//! - **A poke that is no number** is refused, and the files come when the kubelet comes by. A real kubelet would bring them, but a real
+//!   monitor complains of such a poke in its log with every change of its pod.
 //! - **The delay of a shutdown** (`foundationdb.org/delay-shutdown`) keeps a container, not its servers, and so is none of the monitor's.
 
 mod binary;
@@ -31,6 +33,8 @@ pub use files::{Files, config_map_of};
 pub use launcher::{End, Launcher, MonitorSettings, Order, Surroundings};
 pub use server::{NoAddress, Server};
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 /// The container the monitor runs in.
@@ -44,6 +48,14 @@ pub const CURRENT_CONFIGURATION: &str = "foundationdb.org/launcher-current-confi
 pub const ENVIRONMENT: &str = "foundationdb.org/launcher-environment";
 /// Set to `true` by a person: the pod's servers are to stand still.
 pub const ISOLATE: &str = "foundationdb.org/isolate-process-group";
+
+/// Set to the time, in seconds since 1970, so that the pod's files are brought and read at once.
+const POKE: &str = "foundationdb.org/outdated-config-map-seen";
+
+/// Whether others have written something on a pod for which its files are brought and read at once.
+pub(crate) fn is_poked(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> bool {
+    before != after && after.get(POKE).is_none_or(|time| time.parse::<i64>().is_ok())
+}
 
 /// The container that a pod's monitor runs in, if it has one.
 pub fn main_container(pod: &Pod) -> Option<&Container> {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use tokio::time::Instant;
 
+use crate::monitor::is_poked;
+
 /// What a pod has of its ConfigMap.
 #[derive(Debug)]
 pub(super) struct Delivery {
@@ -26,7 +28,8 @@ impl Delivery {
     /// The kubelet looks, and brings what has changed if it is time.
     pub(super) fn look(&mut self, pod: &Pod, config_map: &ConfigMap, monitors_own: &[&str], after: Duration, now: Instant) {
         let annotations = annotations_of_others(pod, monitors_own);
-        let poked = std::mem::replace(&mut self.annotations, annotations) != self.annotations;
+        let poked = is_poked(&self.annotations, &annotations);
+        self.annotations = annotations;
         if self.delivered.data == config_map.data {
             self.outdated_since = None;
             return;

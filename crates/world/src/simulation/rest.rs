@@ -76,6 +76,7 @@ impl World {
                 reconciled == cluster.metadata.generation
                     && holds.is_none_or(Vec::is_empty)
                     && status.reconciled_process_groups == status.desired_process_groups
+                    && are_labelled_as_asked(world, cluster)
             })
         })
     }
@@ -111,6 +112,19 @@ impl World {
                 && waited_for.iter().all(|reason| is_explained(reason))
         })
     }
+}
+
+/// Whether every pod has the labels of its template.
+fn are_labelled_as_asked(world: &Mirror, cluster: &FoundationDBCluster) -> bool {
+    let settings = |class: &str| cluster.spec.processes.as_ref().and_then(|all| all.get(class)?.pod_template.as_ref());
+    let ours = world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+    ours.map(|pod| &pod.metadata).all(|metadata| {
+        let class = label(metadata, labels::CLASS).unwrap_or_default();
+        let template = settings(class).or_else(|| settings("general"));
+        let mut asked =
+            template.into_iter().flat_map(|template| template.metadata.iter()).flat_map(|of| of.labels.iter()).flatten();
+        asked.all(|(key, value)| label(metadata, key) == Some(value.as_str()))
+    })
 }
 
 /// The hosts on which process groups that are to stay are ready, by class.

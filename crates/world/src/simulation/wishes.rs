@@ -153,8 +153,12 @@ impl World {
         });
     }
 
+    /// Now and then only for other labels.
     pub(super) fn ask_for_other_pods(&self, pick: u64) {
         let colour = format!("colour-{}", pick % 1000);
+        if pick % 4 == 1 {
+            return self.ask_for_other_labels(&colour);
+        }
         self.faults.fault("template", format!("a user asks for pods with {colour}"));
         let containers = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": colour}]}]);
         self.edit(|cluster| {
@@ -165,6 +169,25 @@ impl World {
                 let mut spec = serde_json::to_value(&template.spec).unwrap_or_default();
                 spec["containers"] = containers.clone();
                 template.spec = serde_json::from_value(spec).ok();
+            }
+        });
+    }
+
+    /// Labels and annotations of pods and volume claims, for which nobody is made again.
+    fn ask_for_other_labels(&self, colour: &str) {
+        self.faults.fault("template", format!("a user asks for labels of {colour}"));
+        self.edit(|cluster| {
+            let processes = cluster.spec.processes.get_or_insert_default();
+            let general = processes.entry("general".to_owned()).or_default();
+            general.pod_template.get_or_insert_default();
+            general.volume_claim_template.get_or_insert_default();
+            for settings in processes.values_mut() {
+                let of_pods = settings.pod_template.as_mut().map(|template| template.metadata.get_or_insert_default());
+                let of_claims = settings.volume_claim_template.as_mut().map(|template| &mut template.metadata);
+                for metadata in of_pods.into_iter().chain(of_claims) {
+                    metadata.labels = Some([("colour".to_owned(), colour.to_owned())].into());
+                    metadata.annotations = Some([("example.org/painted".to_owned(), colour.to_owned())].into());
+                }
             }
         });
     }

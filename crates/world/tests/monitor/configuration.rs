@@ -42,6 +42,17 @@ async fn a_poke_brings_the_files_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_poke_that_is_no_number_brings_nothing() {
+    let world = World::with_database().await;
+    add_knob(&world);
+    world.annotate(POD, POKE, Some("4c0a1b"));
+    world.pass(30.0).await;
+    assert!(!world.annotation(POD, CURRENT).unwrap().contains("knob_x"));
+    world.pass(31.0).await;
+    assert!(world.annotation(POD, CURRENT).unwrap().contains("knob_x"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_can_not_be_carried_out_changes_nothing() {
     let world = World::with_database().await;
     let before = world.command_line(POD).await;

@@ -86,7 +86,9 @@ async fn what_is_about_to_be_taken_away_is_recorded_first_however_recent_the_las
     let (version, kind) = ("apps.foundationdb.org/v1beta2", "FoundationDBCluster");
     let mut cluster = stage.kubernetes().get_value(version, kind, NAMESPACE, CLUSTER).unwrap();
     cluster["spec"]["automationOptions"]["podUpdateStrategy"] = json!("Delete");
-    cluster["spec"]["processes"]["general"]["podTemplate"] = json!({"metadata": {"labels": {"example.org/rolled": "yes"}}});
+    cluster["spec"]["processes"]["general"]["podTemplate"] = json!({"spec": {"containers": [
+        {"name": "foundationdb", "env": [{"name": "ROLLED", "value": "yes"}]},
+    ]}});
     stage.kubernetes().update_value(cluster).unwrap();
     stage.pass(Duration::from_secs(900)).await;
     let calls = stage.ledger.since(begun);

@@ -236,8 +236,8 @@ async fn d08_a_roll_takes_a_whole_domain_at_once() {
     let stage = Stage::born_as(wish).await;
     let before: BTreeMap<String, Option<String>> =
         stage.view().live("storage").into_iter().map(|id| (id.clone(), stage.view().uid(&id))).collect();
-    let label = json!({"metadata": {"labels": {"colour": "green"}}, "spec": {"containers": []}});
-    stage.apply(json!({"processes": {"storage": {"podTemplate": label}}}));
+    let green = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": "green"}]}]);
+    stage.apply(json!({"processes": {"storage": {"podTemplate": {"spec": {"containers": green}}}}}));
     let mut left: BTreeSet<String> = before.keys().cloned().collect();
     let mut waves = Vec::new();
     while !left.is_empty() {

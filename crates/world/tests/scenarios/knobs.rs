@@ -15,7 +15,8 @@ async fn a40_a_knob_for_storage() {
     let stage = Stage::born().await;
     let pods = stage.view().pods();
     stage.apply(knob("storage"));
-    stage.until("all run with it", |view| view.all_run_with("storage", KNOB)).await;
+    stage.pass(30).await;
+    assert!(stage.view().all_run_with("storage", KNOB), "nobody waits for kubelets to come by");
     stage.rest().await;
     assert_eq!(stage.writes("database: kill").len(), 1, "all at once");
     assert!(!stage.view().all_run_with("log", KNOB));

@@ -150,13 +150,71 @@ async fn j89_another_address_family() {
     }
 }
 
+/// Whether every coordinator that is known by its name listens where that leads.
+fn names_lead_to_coordinators(stage: &Stage) -> bool {
+    let connection = stage.truth(|database| database.connection());
+    let service = stage.kubernetes().get_value("v1", "Service", NAMESPACE, "sample").ok();
+    let family = service.map(|service| service["spec"]["ipFamilies"][0].as_str().unwrap_or_default().to_owned());
+    let listens = |name: &str| {
+        let id = name.strip_prefix("sample-").and_then(|name| name.split('.').next()).unwrap_or_default();
+        let processes = stage.view().processes(id);
+        let mut addresses = processes.iter().filter_map(|process| process["address"].as_str());
+        // One that is not there for a moment comes back as it was, or its pod does.
+        addresses.all(|address| family.as_deref() == Some(if address.starts_with('[') { "IPv6" } else { "IPv4" }))
+    };
+    connection.split_once('@').unwrap().1.split(',').filter(|one| one.starts_with("sample-")).all(listens)
+}
+
+#[tokio::test(start_paused = true)]
+async fn j89_another_address_family_in_a_living_cluster() {
+    for strategy in ["ReplaceTransactionSystem", "Delete"] {
+        let stage = Stage::unborn(json!({"automationOptions": {"podUpdateStrategy": strategy}}));
+        stage.give_pods_two_addresses();
+        stage.rest().await;
+        for (family, name, begins) in
+            [(6, "IPv6", "[fd00::"), (4, "IPv4", "198.18."), (6, "IPv6", "[fd00::"), (0, "IPv4", "198.18.")]
+        {
+            stage.apply(json!({"routing": {"podIPFamily": family}}));
+            stage
+                .until("it is done", |view| {
+                    assert!(names_lead_to_coordinators(&stage), "{strategy}, to {family}");
+                    view.is_at_rest()
+                })
+                .await;
+            stage.rest().await;
+            let view = stage.view();
+            let processes: Vec<Value> = view.groups().keys().flat_map(|id| view.processes(id)).collect();
+            let speaks = |process: &Value| process["address"].as_str().is_some_and(|address| address.starts_with(begins));
+            assert!(processes.len() == 11 && processes.iter().all(speaks), "{processes:?}");
+            let service = stage.kubernetes().get_value("v1", "Service", NAMESPACE, "sample").unwrap();
+            assert_eq!(service["spec"]["ipFamilies"], json!([name]));
+            let connection = stage.truth(|database| database.connection());
+            assert!(connection.split_once('@').unwrap().1.split(',').all(|one| one.starts_with("sample-")), "{connection}");
+            assert!(names_lead_to_coordinators(&stage));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_address_family_where_services_have_the_addresses() {
+    let stage = Stage::unborn(json!({"routing": {"publicIPSource": "service"}}));
+    stage.give_pods_two_addresses();
+    stage.rest().await;
+    let before = stage.view().groups();
+    stage.apply(json!({"routing": {"podIPFamily": 6}}));
+    stage.rest().await;
+    assert!(stage.view().groups().keys().all(|id| !before.contains_key(id)), "all are replaced");
+    let services = stage.view().services();
+    assert!(services.len() == 11 && services.values().all(|service| service["spec"]["ipFamilies"] == json!(["IPv6"])));
+}
+
 #[tokio::test(start_paused = true)]
 async fn j90_all_storage_is_replaced_one_by_one() {
     let one = json!({"automationOptions": {"maxConcurrentReplacements": 1, "podUpdateStrategy": "Replace"}});
     let stage = Stage::born_as(one).await;
     let before = stage.view().live("storage");
-    let label = json!({"metadata": {"labels": {"colour": "green"}}, "spec": {"containers": []}});
-    stage.apply(json!({"processes": {"storage": {"podTemplate": label}}}));
+    let green = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": "green"}]}]);
+    stage.apply(json!({"processes": {"storage": {"podTemplate": {"spec": {"containers": green}}}}}));
     stage
         .until("all are replaced", |view| {
             assert!(view.pods().len() <= 13, "one comes, one goes");
@@ -198,6 +256,40 @@ async fn another_redundancy_mode_waits_for_its_zones() {
     assert_eq!(stage.view().configuration()["redundancy_mode"], "triple");
     assert_eq!(stage.view().coordinators().len(), 5);
     stage.until("all data has three copies", |_| stage.truth(|database| database.copies()).unwrap().kept == 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn labels_and_annotations_change_where_they_are() {
+    let stage = Stage::born().await;
+    let id = stage.view().live("log").remove(0);
+    stage.annotate(&id, "example.org/note", Some("of somebody else"));
+    let uids = || -> Vec<Option<String>> { stage.view().groups().keys().map(|id| stage.view().uid(id)).collect() };
+    let before = uids();
+    let of_pod = |path: &str| stage.view().pod(&id).unwrap()["metadata"].pointer(path).cloned();
+    let of_claim = |path: &str| stage.view().claims()[&id]["metadata"].pointer(path).cloned();
+    let template = |team: &Value| json!({"metadata": {"labels": {"team": team}, "annotations": {"example.org/by": team}}});
+    let writes = |what: &str| stage.writes(what).len();
+    let (mut pods, mut claims) = (writes("patch pods"), writes("patch persistentvolumeclaims"));
+    for team in [json!("green"), json!("blue"), Value::Null] {
+        let mut pod = template(&team);
+        pod["spec"] = json!({"containers": []});
+        stage.apply(json!({
+            "processes": {"general": {"podTemplate": pod, "volumeClaimTemplate": template(&team)}},
+            "labels": {"resourceLabels": {"cost": team}},
+        }));
+        stage.rest().await;
+        let expected = (!team.is_null()).then_some(team);
+        for tag in ["/labels/team", "/labels/cost", "/annotations/example.org~1by"] {
+            assert_eq!((of_pod(tag), of_claim(tag)), (expected.clone(), expected.clone()), "{tag}");
+        }
+        pods += 11;
+        claims += 8;
+        assert_eq!((writes("patch pods"), writes("patch persistentvolumeclaims")), (pods, claims), "each once");
+        assert!(of_pod("/labels/foundationdb.org~1fdb-process-group-id").is_some());
+        assert_eq!(of_pod("/annotations/example.org~1note"), Some(json!("of somebody else")));
+    }
+    assert_eq!(uids(), before, "no pod is made again");
+    assert_eq!(of_pod("/annotations/foundationdb.org~1current-node"), Some(json!(stage.node(&id))));
 }
 
 #[tokio::test(start_paused = true)]

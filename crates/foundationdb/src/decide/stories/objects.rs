@@ -104,6 +104,20 @@ fn what_others_added_to_the_config_map_stays() {
     assert_eq!((data["theirs"].as_str(), &data["cluster-file"]), ("kept", &cluster.database.connection));
 }
 
+#[test]
+fn labels_of_the_config_map_are_taken_back() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.config_map.as_mut().unwrap().labels.insert("theirs".to_owned(), "kept".to_owned());
+    let plain = cluster.kube.config_map.clone().unwrap();
+    cluster.desired.labels.resource = [("team".to_owned(), "green".to_owned())].into();
+    assert!(told(&cluster.round(5)).contains(&"write the ConfigMap".to_owned()));
+    assert_eq!(cluster.kube.config_map.as_ref().unwrap().labels["team"], "green");
+    cluster.desired.labels.resource.clear();
+    assert!(told(&cluster.round(5)).contains(&"write the ConfigMap".to_owned()));
+    assert_eq!(cluster.kube.config_map.as_ref(), Some(&plain));
+    assert!(cluster.rounds(3).is_empty());
+}
+
 fn with_volumes_of(cluster: &mut Cluster, size: &str) {
     let claim = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let claim = Some(serde_json::from_value(claim).unwrap());

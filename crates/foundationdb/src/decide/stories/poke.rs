@@ -1,8 +1,12 @@
 //! Kubelets take their time to bring a new ConfigMap, and are poked where somebody waits for it.
 
+use quorate_quorum::Effect;
+
 use super::cluster::{Cluster, told};
 use crate::ClassTemplate;
 use crate::ProcessClass::{self, Log, Stateless, Storage};
+use crate::decide::Adds;
+use crate::objects::annotations;
 
 /// No kubelet brings anything new from now on.
 fn with_slow_kubelets(mut cluster: Cluster) -> Cluster {
@@ -16,7 +20,7 @@ fn set_knob(cluster: &mut Cluster, class: ProcessClass, value: &str) {
 }
 
 fn poked(done: &[String]) -> Vec<&str> {
-    done.iter().filter_map(|step| step.strip_prefix("annotate pod ")).collect()
+    done.iter().filter_map(|step| step.strip_prefix("poke pod ")).collect()
 }
 
 /// A cluster whose pods run, with the connection string in the ConfigMap and in no pod.
@@ -33,7 +37,7 @@ fn about_to_be_born(counts: &[(ProcessClass, u32)]) -> Cluster {
 fn a_birth_does_not_wait_for_kubelets_to_come_by() {
     let mut cluster = about_to_be_born(&[(Storage, 3), (Log, 2)]);
     let done = cluster.rounds(3);
-    assert_eq!(done, ["log-1", "log-2", "storage-3", "storage-4", "storage-5"].map(|id| format!("annotate pod sample-{id}")));
+    assert_eq!(done, ["log-1", "log-2", "storage-3", "storage-4", "storage-5"].map(|id| format!("poke pod sample-{id}")));
     // The kubelets come, and there is nothing more to write on pods.
     cluster.out_of_date.clear();
     assert!(poked(&cluster.rounds(20)).is_empty());
@@ -86,5 +90,9 @@ fn a_poke_is_for_the_pod_that_was_seen() {
     cluster.round(5);
     let decision = cluster.decided();
     let uid = &cluster.kube.pods["sample-stateless-5"].uid;
-    assert!(decision.steps.iter().any(|step| step.guard.object.as_ref().is_some_and(|object| object.uid == *uid)));
+    let poke = decision.steps.iter().find(|step| step.guard.object.as_ref().is_some_and(|object| object.uid == *uid)).unwrap();
+    // Monitors read it as a number, and complain of anything else.
+    let Effect::Adds(Adds::PodTags { tags, .. }) = &poke.effect else { panic!("{poke:?}") };
+    assert_eq!(tags.annotations[annotations::OUTDATED_SEEN], Some(cluster.now.as_second().to_string()));
+    assert_eq!(tags.annotations[annotations::CURRENT_NODE], cluster.kube.pods["sample-stateless-5"].node);
 }

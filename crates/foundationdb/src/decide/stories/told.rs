@@ -3,6 +3,7 @@
 use quorate_quorum::Effect;
 
 use crate::decide::{Adds, ClusterDecision, ClusterStep, TakesAway};
+use crate::objects::annotations;
 use crate::report::host;
 
 /// What a decision does, one line for each step.
@@ -12,14 +13,18 @@ pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
         Effect::Adds(Adds::Claim(claim)) => format!("create claim {}", named(claim.metadata.name.as_ref())),
         Effect::Adds(Adds::Service(service)) => format!("create service {}", named(service.metadata.name.as_ref())),
         Effect::Adds(Adds::ConfigMap(_)) => "create the ConfigMap".to_owned(),
-        Effect::Adds(Adds::ConfigMapAgain(_)) => "write the ConfigMap".to_owned(),
+        Effect::Adds(Adds::ConfigMapAgain { .. }) => "write the ConfigMap".to_owned(),
         Effect::Adds(Adds::DisruptionBudget(_)) => "create the disruption budget".to_owned(),
         Effect::Adds(Adds::MinAvailable { min_available, .. }) => format!("keep {min_available} pods"),
         Effect::Adds(Adds::ClaimSize { name, size }) => format!("grow {name} to {size}"),
         Effect::Adds(Adds::ClaimOwner { name, owner }) => {
             format!("{} {name}", if owner.is_some() { "own" } else { "disown" })
         }
-        Effect::Adds(Adds::PodAnnotations { name, .. }) => format!("annotate pod {name}"),
+        Effect::Adds(Adds::PodTags { name, tags }) if tags.annotations.contains_key(annotations::POKED_FOR) => {
+            format!("poke pod {name}")
+        }
+        Effect::Adds(Adds::PodTags { name, .. }) => format!("tag pod {name}"),
+        Effect::Adds(Adds::ClaimTags { name, .. }) => format!("tag claim {name}"),
         Effect::Adds(Adds::Database { .. }) => "create the database".to_owned(),
         Effect::Adds(Adds::Configuration(keys)) => {
             format!("configure {}", keys.keys().map(String::as_str).collect::<Vec<_>>().join(", "))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_api::foundationdb::{
     FoundationDBCluster, FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, NO_FAULT_DOMAIN, PublicIpSource,
 };
-use quorate_foundationdb::{Labels, ProcessClass, Routing, Topology, Zone, labels};
+use quorate_foundationdb::{Labels, ProcessClass, Routing, Topology, Zone, labels, objects};
 
 use super::problems::Problems;
 
@@ -28,7 +28,8 @@ pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut P
     };
     let dns_in_cluster_file = asked.use_dns_in_cluster_file();
     // Pods keep their names while coordinators are known by them: one that came back without would be lost.
-    let still_named = cluster.status.as_ref().and_then(|status| status.connection_string.as_deref()).is_some_and(has_names);
+    let still_named =
+        cluster.status.as_ref().and_then(|status| status.connection_string.as_deref()).is_some_and(objects::has_names);
     let dns_locality = dns_in_cluster_file || still_named || asked.define_dns_locality_fields.unwrap_or(false);
     Routing {
         headless_service: dns_locality || asked.headless_service.unwrap_or(false),
@@ -40,13 +41,6 @@ pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut P
         tls,
         explicit_listen_address: spec.use_explicit_listen_address.unwrap_or(true),
     }
-}
-
-/// Whether a connection string names any coordinator otherwise than by its address.
-fn has_names(connection: &str) -> bool {
-    let coordinators = connection.split_once('@').map_or("", |(_, coordinators)| coordinators);
-    let is_address = |one: &str| one.trim_end_matches(":tls").parse::<std::net::SocketAddr>().is_ok();
-    coordinators.split(',').any(|one| !one.is_empty() && !is_address(one))
 }
 
 pub(super) fn topology(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> Topology {

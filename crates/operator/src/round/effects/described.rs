@@ -2,6 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_foundationdb::decide::{Adds, ClusterStep, TakesAway};
+use quorate_foundationdb::objects::Tags;
 use quorate_quorum::Effect;
 
 pub(super) fn described(step: &ClusterStep) -> String {
@@ -18,7 +19,7 @@ fn added(adds: &Adds) -> String {
         Adds::Claim(claim) => format!("creating volume claim {}", named(&claim.metadata)),
         Adds::Service(service) => format!("creating service {}", named(&service.metadata)),
         Adds::ConfigMap(map) => format!("creating ConfigMap {}", named(&map.metadata)),
-        Adds::ConfigMapAgain(map) => format!("bringing ConfigMap {} up to date", named(&map.metadata)),
+        Adds::ConfigMapAgain { map, .. } => format!("bringing ConfigMap {} up to date", named(&map.metadata)),
         Adds::DisruptionBudget(budget) => format!("creating disruption budget {}", named(&budget.metadata)),
         Adds::MinAvailable { name, min_available } => {
             format!("setting minAvailable of disruption budget {name} to {min_available}")
@@ -26,9 +27,8 @@ fn added(adds: &Adds) -> String {
         Adds::ClaimSize { name, size } => format!("growing volume claim {name} to {size}"),
         Adds::ClaimOwner { name, owner: Some(_) } => format!("making volume claim {name} go with its cluster"),
         Adds::ClaimOwner { name, owner: None } => format!("making volume claim {name} outlive its cluster"),
-        Adds::PodAnnotations { name, annotations } => {
-            format!("annotating pod {name} with {}", annotations.keys().cloned().collect::<Vec<_>>().join(", "))
-        }
+        Adds::PodTags { name, tags } => format!("setting {} of pod {name}", keys(tags)),
+        Adds::ClaimTags { name, tags } => format!("setting {} of volume claim {name}", keys(tags)),
         Adds::Database { id, .. } => format!("creating the database under id {id}"),
         Adds::Configuration(keys) => {
             format!("configuring {} in the database", keys.keys().cloned().collect::<Vec<_>>().join(", "))
@@ -41,6 +41,10 @@ fn added(adds: &Adds) -> String {
         }
         Adds::Include(places) => format!("including {} in the database", places.join(", ")),
     }
+}
+
+fn keys(Tags { labels, annotations }: &Tags) -> String {
+    labels.keys().chain(annotations.keys()).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn taken_away(action: &TakesAway) -> String {

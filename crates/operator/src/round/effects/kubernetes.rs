@@ -12,7 +12,7 @@ use kube::core::Status;
 use kube::{Api, Resource};
 use quorate_foundationdb::Desired;
 use quorate_foundationdb::decide::{Adds, ClusterStep, TakesAway};
-use quorate_foundationdb::objects::annotations;
+use quorate_foundationdb::objects::{Tags, annotations};
 use quorate_quorum::{Effect, Gate, Guard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,9 +79,9 @@ impl Hands {
             Adds::Service(service) => self.create("service", namespace, service.as_ref()).await,
             Adds::ConfigMap(map) => self.create("config-map", namespace, map.as_ref()).await,
             Adds::DisruptionBudget(budget) => self.create("disruption-budget", namespace, budget.as_ref()).await,
-            Adds::ConfigMapAgain(map) => {
+            Adds::ConfigMapAgain { map, back } => {
                 let name = map.metadata.name.as_deref().unwrap_or_default();
-                let patch = config_map_patch(map);
+                let patch = config_map_patch(map, back);
                 self.patch::<ConfigMap>("config-map-again", namespace, name, guard, patch).await
             }
             Adds::MinAvailable { name, min_available } => {
@@ -100,9 +100,12 @@ impl Hands {
                 let patch = json!({"metadata": {"ownerReferences": [owner]}});
                 self.patch::<PersistentVolumeClaim>("claim-owner", namespace, name, guard, patch).await
             }
-            Adds::PodAnnotations { name, annotations } => {
-                let patch = json!({"metadata": {"annotations": annotations}});
-                self.patch::<Pod>("pod-annotations", namespace, name, guard, patch).await
+            Adds::PodTags { name, tags } => {
+                self.patch::<Pod>("pod-metadata", namespace, name, guard, json!({"metadata": tags})).await
+            }
+            Adds::ClaimTags { name, tags } => {
+                let patch = json!({"metadata": tags});
+                self.patch::<PersistentVolumeClaim>("claim-metadata", namespace, name, guard, patch).await
             }
             Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) | Adds::Lock { .. } | Adds::DenyList { .. } => {
                 Ok(())
@@ -189,11 +192,13 @@ impl Hands {
 /// The object that a step changes or deletes.
 fn changed(step: &ClusterStep) -> Option<(Kind, &str)> {
     match &step.effect {
-        Effect::Adds(Adds::ConfigMapAgain(map)) => Some((Kind::ConfigMaps, map.metadata.name.as_deref().unwrap_or_default())),
+        Effect::Adds(Adds::ConfigMapAgain { map, .. }) => {
+            Some((Kind::ConfigMaps, map.metadata.name.as_deref().unwrap_or_default()))
+        }
         Effect::Adds(Adds::MinAvailable { name, .. }) => Some((Kind::Budgets, name)),
-        Effect::Adds(Adds::ClaimSize { name, .. } | Adds::ClaimOwner { name, .. })
+        Effect::Adds(Adds::ClaimSize { name, .. } | Adds::ClaimOwner { name, .. } | Adds::ClaimTags { name, .. })
         | Effect::TakesAway { action: TakesAway::Claim(name), .. } => Some((Kind::Claims, name)),
-        Effect::Adds(Adds::PodAnnotations { name, .. })
+        Effect::Adds(Adds::PodTags { name, .. })
         | Effect::TakesAway { action: TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. }, .. } => {
             Some((Kind::Pods, name))
         }
@@ -202,8 +207,8 @@ fn changed(step: &ClusterStep) -> Option<(Kind, &str)> {
     }
 }
 
-/// What a ConfigMap shall say. What others added is not named here, so it stays.
-fn config_map_patch(map: &ConfigMap) -> Value {
+/// What a ConfigMap shall say, and what it shall not say any more. What others added is not named here, so it stays.
+fn config_map_patch(map: &ConfigMap, back: &Tags) -> Value {
     let ConfigMap { binary_data, data, immutable: _, metadata } = map;
     let mut patch = json!({"metadata": {}});
     let mut put = |place: &str, name: &str, value: Value| {
@@ -217,6 +222,11 @@ fn config_map_patch(map: &ConfigMap) -> Value {
     put("metadata", "labels", json!(metadata.labels));
     put("metadata", "annotations", json!(metadata.annotations));
     put("metadata", "ownerReferences", json!(metadata.owner_references));
+    for (place, keys) in [("labels", back.labels.keys()), ("annotations", back.annotations.keys())] {
+        for key in keys {
+            patch["metadata"][place][key] = Value::Null;
+        }
+    }
     patch
 }
 
@@ -251,6 +261,9 @@ mod tests {
             "metadata": {"name": "sample-config", "namespace": "ns", "labels": {"a": "b"}}, "data": {"cluster-file": "x"},
         }))
         .unwrap();
-        assert_eq!(config_map_patch(&map), json!({"data": {"cluster-file": "x"}, "metadata": {"labels": {"a": "b"}}}));
+        let patch = |back: Tags| config_map_patch(&map, &back);
+        assert_eq!(patch(Tags::default()), json!({"data": {"cluster-file": "x"}, "metadata": {"labels": {"a": "b"}}}));
+        let back = Tags { labels: [("c".to_owned(), None)].into(), annotations: [("d".to_owned(), None)].into() };
+        assert_eq!(patch(back)["metadata"], json!({"labels": {"a": "b", "c": null}, "annotations": {"d": null}}));
     }
 }

@@ -19,13 +19,13 @@ pub(super) fn prepare_create(state: &mut State, service: &mut Value) {
     let kind = service.text(&["spec", "type"]).to_owned();
     if kind != "ExternalName" {
         let spec = object_at(service, "spec");
+        default_to(spec, "ipFamilies", json!(["IPv4"]));
         if !spec.contains_key("clusterIP") {
-            let address = state.ids.service_address();
+            let address = state.ids.service_address(spec["ipFamilies"][0].as_str().unwrap_or_default());
             spec.insert("clusterIP".to_owned(), address.into());
         }
         let address = spec["clusterIP"].clone();
         default_to(spec, "clusterIPs", json!([address]));
-        default_to(spec, "ipFamilies", json!(["IPv4"]));
         default_to(spec, "ipFamilyPolicy", "SingleStack");
     }
     service["status"] = json!({"loadBalancer": {}});

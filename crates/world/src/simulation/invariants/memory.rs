@@ -72,7 +72,8 @@ impl Memory {
         self.uptime = SignedDuration::try_from(cluster.spec.minimum_uptime_for_bounce()).unwrap_or_default();
         self.asked_away.extend(cluster.spec.process_groups_to_remove_without_exclusion.iter().flatten().cloned());
         let spec = &cluster.spec;
-        let processes = json!([spec.processes, spec.storage_servers_per_pod, spec.log_servers_per_pod, spec.routing]);
+        let processes =
+            json!([without_labels(json!(spec.processes)), spec.storage_servers_per_pod, spec.log_servers_per_pod, spec.routing]);
         if self.processes.last() != Some(&processes) {
             self.processes.push(processes);
         }
@@ -103,7 +104,7 @@ impl Memory {
         self.marked.get(id).is_some_and(|since| *since <= at)
     }
 
-    /// Whether anybody ever asked for other pods or servers than at first.
+    /// Whether anybody ever asked for other pods or servers than at first. Other labels need no other pods.
     pub(super) fn was_edited(&self) -> bool {
         self.processes.len() > 1
     }
@@ -145,4 +146,15 @@ impl Memory {
     pub(super) fn coordinators_are_known(&self, at: Instant) -> bool {
         self.connection.as_ref().is_some_and(|(_, since)| *since + KNOWN_AFTER <= at)
     }
+}
+
+/// What is asked of processes, but for the labels and annotations of their pods and claims.
+fn without_labels(mut processes: Value) -> Value {
+    for settings in processes.as_object_mut().into_iter().flat_map(|all| all.values_mut()).filter_map(Value::as_object_mut) {
+        for template in settings.values_mut().filter_map(Value::as_object_mut) {
+            template.remove("metadata");
+        }
+        settings.retain(|_, template| template.as_object().is_none_or(|template| !template.is_empty()));
+    }
+    processes
 }
