@@ -8,7 +8,7 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::decide::{Adds, ClusterSnapshot, ClusterStep, decide};
 use quorate_foundationdb::objects::labels;
 use quorate_foundationdb::{KubeFacts, ProcessGroup, ProcessGroupId, objects};
-use quorate_quorum::{Effect, Epoch, Gate};
+use quorate_quorum::{Effect, Epoch};
 use tracing::info;
 
 use super::{Expected, Hands, Remembered};
@@ -22,13 +22,22 @@ impl Hands {
         epoch: Epoch,
         remembered: &Remembered,
     ) -> Expected {
-        self.bring_back(&self.snapshot(object, kube, epoch, remembered)).await
+        let seen = self.snapshot(object, kube, epoch, remembered);
+        self.bring_back(object, &seen, remembered).await
     }
 
-    /// Makes lost pods again, by what the database said last. What fails is tried again by the round that follows, which says why.
-    pub(super) async fn bring_back(&self, seen: &ClusterSnapshot) -> Expected {
+    /// Makes lost pods again, by what the database said last, where this leadership has written that it knows what is asked for. What
+    /// fails is tried again by the round that follows, which says why.
+    pub(super) async fn bring_back(
+        &self,
+        object: &Arc<FoundationDBCluster>,
+        seen: &ClusterSnapshot,
+        remembered: &Remembered,
+    ) -> Expected {
         let mut expected = Expected::default();
-        if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= seen.epoch) {
+        let status = remembered.telling.status(object);
+        let is_known = status.and_then(|status| status.observed_generation) == object.metadata.generation;
+        if !is_known || seen.kube.recorded.epoch != seen.epoch {
             return expected;
         }
         for step in lost_pods(seen) {

@@ -14,7 +14,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{FoundationDb, TlsIdentity};
-use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot, ClusterStep};
+use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
 use quorate_quorum::{Epoch, Gate, Notice, Sighting};
 use tokio::time::Instant;
@@ -26,7 +26,7 @@ use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown
 use crate::index::Kind;
 use crate::metrics::Metrics;
 use crate::{ClusterKey, Leadership};
-use effects::{Done, Stopped, made};
+use effects::{Done, Stopped};
 pub(crate) use expected::{Expected, Unseen};
 use telling::{Telling, must_be_written};
 
@@ -104,16 +104,13 @@ impl Hands {
         mut remembered: Remembered,
     ) -> Outcome {
         let mut seen = self.snapshot(object, kube, epoch, &remembered);
-        let brought_back = self.bring_back(&seen).await;
+        let brought_back = self.bring_back(object, &seen, &remembered).await;
         seen.kube.unseen.extend(brought_back.appears.iter().map(|(_, name)| name.clone()));
         seen.database = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
         (seen.now, seen.steady_since) = self.clock.now();
         remembered.database_changed = false;
         remembered.sighting.clone_from(&seen.database);
-        let mut decision = decide(&seen);
-        let is_back =
-            |step: &ClusterStep| made(step).is_some_and(|(kind, name)| brought_back.appears.contains(&(kind, name.to_owned())));
-        decision.steps.retain(|step| !is_back(step));
+        let decision = decide(&seen);
         let measured = Measured::new(&seen, &decision);
         if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= epoch) {
             // Somebody of a later leadership was here: nothing of ours is written, not even a status.
@@ -121,6 +118,7 @@ impl Hands {
             return Outcome { remembered, decision, measured, expected: brought_back, ended: Ended::Well };
         }
         let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
+        done.expected = brought_back;
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
             Ok(()) => done.ended(),
             Err(Stopped::NotLeading) => Ended::Well,
@@ -133,7 +131,6 @@ impl Hands {
             }
         };
         remembered.database_changed = done.database_changed;
-        done.expected.appears.extend(brought_back.appears);
         Outcome { remembered, decision, measured, expected: done.expected, ended }
     }
 

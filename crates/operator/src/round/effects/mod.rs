@@ -119,6 +119,10 @@ impl Hands {
             if silent.contains(&side) || (disrupts && disruption_failed) || (lock_failed && step.guard.fence.is_some()) {
                 continue;
             }
+            // A pod that was brought back before the database was asked is there.
+            if made(step).is_some_and(|(kind, name)| done.expected.appears.contains(&(kind, name.to_owned()))) {
+                continue;
+            }
             self.check_leading(step.guard.epoch)?;
             info!(cluster = seen.desired.name, why = step.why, "{}", described(step));
             let performed = self.perform(&seen.desired, step, done).await;
@@ -176,7 +180,7 @@ pub(super) fn side(step: &ClusterStep) -> Side {
 }
 
 /// The object that a step makes.
-pub(super) fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
+fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
     let Effect::Adds(adds) = &step.effect else { return None };
     let (kind, metadata) = match adds {
         Adds::Pod(object) => (Kind::Pods, &object.metadata),
