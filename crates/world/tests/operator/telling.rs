@@ -38,7 +38,7 @@ async fn what_only_tells_is_gathered_and_told_in_time() {
     let pods: Vec<Pod> = stage.kubernetes().list(NAMESPACE).unwrap();
     for pod in pods.iter().take(3) {
         stage.kubernetes().delete::<Pod>(NAMESPACE, pod.metadata.name.as_deref().unwrap(), None).unwrap();
-        stage.pass(Duration::from_millis(700)).await;
+        stage.pass(Duration::from_secs(3)).await;
     }
     let (mut differs_for, mut ever_differed) = (Duration::ZERO, false);
     let step = Duration::from_millis(100);
