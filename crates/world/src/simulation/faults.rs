@@ -254,6 +254,11 @@ impl Faults {
         let number = state.call;
         let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return (Verdict::Pass, None) };
         let writes = is_write(call);
+        // A watch is opened or it is not.
+        let may_be_refused = matches!(fault, CallFault::TooManyRequests | CallFault::ServerError | CallFault::TimeoutBefore);
+        if call.verb == "watch" && !may_be_refused {
+            return (Verdict::Pass, None);
+        }
         match fault {
             CallFault::TooManyRequests => (Verdict::Refuse(injected(429, "TooManyRequests", "too many requests")), Some("429")),
             CallFault::ServerError => {
@@ -266,6 +271,12 @@ impl Faults {
             CallFault::TimeoutAfter => (Verdict::Mislead(injected(504, "Timeout", "the request timed out")), Some("504 after")),
             CallFault::Conflict if writes => {
                 (Verdict::Refuse(injected(409, "Conflict", "the object has been modified")), Some("409"))
+            }
+            CallFault::ConflictAfter if writes => {
+                (Verdict::Mislead(injected(409, "Conflict", "the object has been modified")), Some("409 after"))
+            }
+            CallFault::TooManyRequestsAfter => {
+                (Verdict::Mislead(injected(429, "TooManyRequests", "too many requests")), Some("429 after"))
             }
             CallFault::CrashBefore | CallFault::CrashAfter if writes => {
                 state.crashed.insert(call.client.clone());
@@ -296,12 +307,12 @@ fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'
         CallFault::TimeoutBefore | CallFault::ServerError if writes => {
             (DatabaseVerdict::Fault(Fault::UnknownAndNotDone), "database: unknown, not done")
         }
-        CallFault::TimeoutAfter | CallFault::ServerErrorAfter | CallFault::Conflict if writes => {
+        CallFault::TimeoutAfter | CallFault::ServerErrorAfter | CallFault::Conflict | CallFault::ConflictAfter if writes => {
             (DatabaseVerdict::Fault(Fault::UnknownThoughDone), "database: unknown, though done")
         }
         CallFault::NoAnswer => (DatabaseVerdict::Fault(Fault::AnswerLost), "database: answer lost"),
         CallFault::SlowAnswer(_) | CallFault::Late(_) => (DatabaseVerdict::Fault(Fault::Hangs), "database: hangs"),
-        CallFault::TooManyRequests => (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies"),
+        CallFault::TooManyRequests | CallFault::TooManyRequestsAfter => (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies"),
         CallFault::TimeoutBefore | CallFault::ServerError => {
             (DatabaseVerdict::Fault(Fault::ClientDiesAfterwards), "database: client dies afterwards")
         }
@@ -341,7 +352,7 @@ fn written(call: &CallInfo, done: &Done<'_>) -> String {
 
 impl Interceptor for Faults {
     fn before(&self, call: &CallInfo) -> Verdict {
-        if !is_operator(&call.client) || call.verb == "watch" {
+        if !is_operator(&call.client) {
             return Verdict::Pass;
         }
         let (verdict, fault) = self.disturb(call);

@@ -292,8 +292,10 @@ mod tests {
     /// What goes wrong in every few worlds. What is rarer, such as a delete that is never told, may be missing in some.
     const USUAL: &[&str] = &[
         "409",
+        "409 after",
         "410 Gone",
         "429",
+        "429 after",
         "500 after",
         "500 before",
         "504 after",

@@ -113,6 +113,8 @@ pub enum Trouble {
 pub enum CallFault {
     /// 429, not carried out.
     TooManyRequests,
+    /// 429, and carried out.
+    TooManyRequestsAfter,
     /// 500, not carried out.
     ServerError,
     /// 500, and carried out.
@@ -123,6 +125,8 @@ pub enum CallFault {
     TimeoutAfter,
     /// 409, not carried out.
     Conflict,
+    /// 409, and carried out: somebody in between sent it twice.
+    ConflictAfter,
     /// The operator dies before it is carried out.
     CrashBefore,
     /// The operator dies after it was carried out.
@@ -191,8 +195,10 @@ fn numbers(chance: &mut Chance, one_in: u64) -> Vec<u64> {
 
 fn call_fault(chance: &mut Chance) -> CallFault {
     match chance.below(17) {
-        0 | 1 => CallFault::TooManyRequests,
-        2 | 3 => CallFault::ServerError,
+        0 => CallFault::TooManyRequests,
+        1 => CallFault::TooManyRequestsAfter,
+        2 => CallFault::ServerError,
+        3 => CallFault::ConflictAfter,
         4 => CallFault::TimeoutBefore,
         5 => CallFault::TimeoutAfter,
         6 => CallFault::ServerErrorAfter,
