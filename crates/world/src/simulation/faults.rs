@@ -312,7 +312,9 @@ fn database_fault(fault: CallFault, writes: bool) -> Option<(DatabaseVerdict, &'
         }
         CallFault::NoAnswer => (DatabaseVerdict::Fault(Fault::AnswerLost), "database: answer lost"),
         CallFault::SlowAnswer(_) | CallFault::Late(_) => (DatabaseVerdict::Fault(Fault::Hangs), "database: hangs"),
-        CallFault::TooManyRequests | CallFault::TooManyRequestsAfter => (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies"),
+        CallFault::TooManyRequests | CallFault::TooManyRequestsAfter => {
+            (DatabaseVerdict::Fault(Fault::ClientDies), "database: client dies")
+        }
         CallFault::TimeoutBefore | CallFault::ServerError => {
             (DatabaseVerdict::Fault(Fault::ClientDiesAfterwards), "database: client dies afterwards")
         }
