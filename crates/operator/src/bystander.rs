@@ -70,7 +70,8 @@ impl Bystander {
         let known = self.index.get(key)?;
         let object = known.object.as_ref()?;
         let status = object.status.as_ref();
-        let kube = KubeFacts { recorded: recorded_status(status), ..self.index.facts(known, object) };
+        // Storage classes are not shown to it.
+        let kube = KubeFacts { recorded: recorded_status(status), storage_classes: None, ..self.index.facts(known, object) };
         let journal = recorded_journal(status);
         let epoch = kube.recorded.epoch.max(Epoch(1));
         // It carries out nothing, so no clock can mislead it into anything.

@@ -189,6 +189,8 @@ struct Memory {
     remembered: Remembered,
     expected: Expected,
     expected_until: Instant,
+    /// What was made beside the round that is under way.
+    beside: Expected,
     unseen: Unseen,
     backoff: Backoff,
 }
@@ -199,6 +201,7 @@ impl Memory {
             remembered: Remembered::default(),
             expected: Expected::default(),
             expected_until: now,
+            beside: Expected::default(),
             unseen: Unseen::default(),
             backoff: Backoff::default(),
         }
@@ -301,6 +304,11 @@ impl Loop {
             }
             return;
         };
+        if self.lost.contains_key(&key) {
+            // Its lost pods are being made again; the round begins when they are, or it would make them too.
+            self.queue.end(&key);
+            return;
+        }
         let memory = self.memories.entry(key.clone()).or_insert_with(|| Memory::new(now));
         if now < memory.expected_until && !memory.expected.is_seen(known) {
             // The watches have not shown yet what the last round did; their events will mark the cluster again.
@@ -344,7 +352,11 @@ impl Loop {
         match made {
             Some(made) => {
                 if let Some(memory) = self.memories.get_mut(key) {
-                    memory.unseen.note(&made, Instant::now());
+                    let now = Instant::now();
+                    memory.unseen.note(&made, now);
+                    memory.expected.appears.extend(made.appears.iter().cloned());
+                    memory.expected_until = now + CATCH_UP;
+                    memory.beside.appears.extend(made.appears);
                 }
             }
             None => self.hands.metrics.panicked(),
@@ -352,6 +364,7 @@ impl Loop {
         if more {
             self.bring_back_beside(key);
         }
+        self.queue.mark(key.clone(), Instant::now());
     }
 
     fn take_in(&mut self, ended: Result<Ended, tokio::task::JoinError>) {
@@ -373,6 +386,7 @@ impl Loop {
         memory.remembered = remembered;
         memory.unseen.note(&expected, now);
         memory.expected = expected;
+        memory.expected.appears.append(&mut memory.beside.appears);
         memory.expected_until = now + CATCH_UP;
         match &ended {
             RoundEnded::Well => memory.backoff.succeeded(),

@@ -63,8 +63,10 @@ fn lost_pods(seen: &ClusterSnapshot) -> Vec<ClusterStep> {
         let Effect::Adds(Adds::Pod(pod)) = &step.effect else { return false };
         let id = pod.metadata.labels.as_ref().and_then(|all| all.get(labels::GROUP)).cloned().map(ProcessGroupId);
         let Some((id, group)) = id.and_then(|id| seen.kube.recorded.groups.get_key_value(&id)) else { return false };
-        let claim = || objects::claim_name(&objects::pod_name(&seen.desired, group.class, id));
-        stays(group) && (!group.class.is_stateful() || seen.kube.claims.contains_key(&claim()))
+        let name = objects::pod_name(&seen.desired, group.class, id);
+        let has_volume = !group.class.is_stateful() || seen.kube.claims.contains_key(&objects::claim_name(&name));
+        // What was made a moment ago may not have been shown yet.
+        stays(group) && has_volume && !seen.kube.unseen.contains(&name)
     };
     decide(seen).steps.into_iter().filter(makes_a_lost_one).collect()
 }
