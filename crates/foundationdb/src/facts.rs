@@ -234,6 +234,6 @@ pub struct Recorded {
 pub struct SetAside {
     /// Since when.
     pub since: Timestamp,
-    /// The fewest nodes there were meanwhile that take any pod; with one more it is tried again.
+    /// How many nodes took pods then; with one more, or a new one, it is tried again.
     pub open_nodes: usize,
 }

@@ -11,7 +11,7 @@ use crate::ClusterKey;
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     known: BTreeMap<String, NodeFacts>,
-    /// Those of them that take any pod, the oldest first.
+    /// Those of them that take pods, the oldest first.
     open: BTreeSet<(Option<Timestamp>, String)>,
     /// How many pods each cluster has on a node.
     pods: BTreeMap<String, BTreeMap<ClusterKey, usize>>,
@@ -22,7 +22,7 @@ impl Nodes {
         self.known.get(name)
     }
 
-    /// How many take any pod.
+    /// How many take pods.
     pub(super) fn open(&self) -> usize {
         self.open.len()
     }
