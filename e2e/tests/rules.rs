@@ -45,10 +45,11 @@ async fn live(stage: &Stage<'_>) {
     // A service per pod, so that services go with their pods.
     stage.create(&json!({"routing": {"publicIPSource": "service"}, "processCounts": {"storage": 4}})).await;
     stage.settled().await;
-    // The ConfigMap changes, and the volumes grow; volumes belong to the object from now on.
+    // The ConfigMap changes, and the volumes grow; volumes belong to the object from now on. Everything gets another label.
     stage
         .change(&json!({
             "volumeRetentionPolicy": "Delete",
+            "labels": {"resourceLabels": {"team": "green"}},
             "processes": {"general": {
                 "customParameters": ["knob_max_trace_lines=1000001"],
                 "volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "32Gi"}}}},
@@ -58,6 +59,11 @@ async fn live(stage: &Stage<'_>) {
     stage.settled().await;
     let grown = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"] == "32Gi";
     stage.until("the volumes to grow", async || stage.list("pvc").await.iter().all(grown)).await;
+    let labelled = |object: &Value| object["metadata"]["labels"]["team"] == "green";
+    for kind in ["pod", "pvc", "service", "configmap", "pdb"] {
+        let ours = |object: &&Value| object["metadata"]["ownerReferences"].is_array();
+        stage.until("the label", async || stage.list(kind).await.iter().filter(ours).all(labelled)).await;
+    }
     // Pod, volume and service of one go.
     stage.change(&json!({"processCounts": {"storage": 3}})).await;
     stage.until("one to go", async || stage.list("pvc").await.len() == 6 && stage.list("pod").await.len() == 8).await;

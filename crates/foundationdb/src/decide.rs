@@ -19,6 +19,7 @@ mod growth;
 mod health;
 mod hosts;
 mod lock;
+mod lost_pods;
 mod members;
 mod misconfigured;
 mod moves;
@@ -48,6 +49,7 @@ use crate::facts::KubeFacts;
 use crate::objects::Tags;
 use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, reasons};
 use draft::Draft;
+pub use lost_pods::lost_pods;
 
 /// What is seen of a FoundationDB cluster.
 pub type ClusterSnapshot = Snapshot<Desired, KubeFacts, DatabaseReport>;
@@ -108,6 +110,20 @@ pub enum Adds {
     /// Labels and annotations on the claim the guard names.
     ClaimTags {
         /// The claim.
+        name: String,
+        /// What to set, and what to take back.
+        tags: Tags,
+    },
+    /// Labels on the service the guard names.
+    ServiceTags {
+        /// The service.
+        name: String,
+        /// What to set, and what to take back.
+        tags: Tags,
+    },
+    /// Labels on the disruption budget the guard names.
+    DisruptionBudgetTags {
+        /// The budget.
         name: String,
         /// What to set, and what to take back.
         tags: Tags,

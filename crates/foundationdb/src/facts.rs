@@ -155,6 +155,8 @@ pub struct ServiceFacts {
     pub families: Vec<String>,
     /// Its ports, by name.
     pub ports: BTreeMap<String, i32>,
+    /// What it has of the labels that a user gave to it.
+    pub given: Tags,
 }
 
 /// The ConfigMap, which is wholly ours but for what others added.
@@ -185,6 +187,8 @@ pub struct DisruptionBudgetFacts {
     pub owner: Option<String>,
     /// How many pods must stay.
     pub min_available: Option<i32>,
+    /// What it has of the labels that a user gave to it.
+    pub given: Tags,
 }
 
 /// A node, as far as decisions need it.

@@ -274,6 +274,7 @@ fn resource(kind: &str) -> ApiResource {
         "pod" => ApiResource::erase::<k8s_openapi::api::core::v1::Pod>(&()),
         "pvc" => ApiResource::erase::<k8s_openapi::api::core::v1::PersistentVolumeClaim>(&()),
         "service" => ApiResource::erase::<k8s_openapi::api::core::v1::Service>(&()),
+        "configmap" => ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&()),
         "pdb" => ApiResource::erase::<k8s_openapi::api::policy::v1::PodDisruptionBudget>(&()),
         "node" => ApiResource::erase::<k8s_openapi::api::core::v1::Node>(&()),
         "storageclass" => ApiResource::erase::<k8s_openapi::api::storage::v1::StorageClass>(&()),

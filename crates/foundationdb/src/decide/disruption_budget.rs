@@ -20,7 +20,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             draft.steps.push(Step::adds(Adds::DisruptionBudget(budget), guard, "nothing keeps pods from being evicted together"));
         }
         Some(budget) if !Gate::OnlyOurPods.passes(budget.owner.as_deref() == Some(&seen.desired.uid)) => {}
-        Some(budget) if budget.min_available == Some(wanted) => {}
+        Some(budget) if budget.min_available == Some(wanted) => {
+            let given = objects::resource_tags(&seen.desired);
+            if budget.given != given {
+                let guard = guard.and_object(&budget.uid, &budget.resource_version);
+                let (name, tags) = (seen.desired.name.clone(), budget.given.change_to(&given));
+                let why = "the disruption budget is asked to have other labels";
+                draft.steps.push(Step::adds(Adds::DisruptionBudgetTags { name, tags }, guard, why));
+            }
+        }
         Some(budget) => {
             let guard = guard.and_object(&budget.uid, &budget.resource_version);
             let name = seen.desired.name.clone();

@@ -34,6 +34,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             let hold = too_few_hosts(class, &waiting, distribution, used > minimum);
             draft.holds.push(hold);
         }
+        let crowded = crowded(draft, class);
+        draft.holds.extend(crowded);
     }
 }
 
@@ -65,6 +67,32 @@ fn homeless(draft: &Draft<'_>, class: ProcessClass, distribution: Distribution) 
     let prefix = draft.seen.desired.prefix.as_deref();
     let in_use = in_use(draft, class, distribution).into_iter().map(|domain| domain_key(prefix, class, domain));
     in_use.filter_map(|domain| Some(((*domains.get(domain.as_str())?)?, domain))).collect()
+}
+
+/// Domains of a class of which some are on hosts and others find no room there: such a domain is in use, so nothing is set aside.
+fn crowded(draft: &Draft<'_>, class: ProcessClass) -> Vec<Hold> {
+    // Of each domain, how many there are, and since when which of them have no node.
+    let mut domains: BTreeMap<&str, (usize, Vec<jiff::Timestamp>)> = BTreeMap::new();
+    for (_, group) in draft.live(class) {
+        let Some(domain) = group.domain_key() else { continue };
+        let (all, pending) = domains.entry(domain).or_default();
+        *all += 1;
+        pending.extend(group.conditions.get(&GroupCondition::PodPending));
+    }
+    let is_crowded = |(_, (all, pending)): &(&str, (usize, Vec<_>))| !pending.is_empty() && pending.len() < *all;
+    let hold = |(domain, (all, pending)): (&str, (usize, Vec<jiff::Timestamp>))| {
+        let without = pending.len();
+        let sentence =
+            format!("{without} of {all} pods of fault domain {domain} find no room on its hosts, and no host of their own");
+        let released_by = "room on a host of this fault domain, or one more host without other fault domains of this class";
+        let hold = Hold::new(reasons::TOO_FEW_HOSTS, domain, sentence, released_by);
+        let hold = hold.compared(format!("{without} pods without a node"), "none");
+        match pending.into_iter().min() {
+            Some(since) => hold.since(since),
+            None => hold,
+        }
+    };
+    domains.into_iter().filter(is_crowded).map(hold).collect()
 }
 
 fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usize) {

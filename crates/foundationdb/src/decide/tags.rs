@@ -1,15 +1,20 @@
-//! Labels and annotations that a user gives to pods and volume claims. They are changed in place: nothing that runs depends on them, so
-//! nobody is made again or replaced for them.
+//! Labels and annotations that a user gives to pods, volume claims and services. They are changed in place: nothing that runs depends on
+//! them, so nobody is made again or replaced for them.
 
 use std::collections::BTreeMap;
 
 use quorate_quorum::{Effect, Guard, Step};
 
-use super::{Adds, Draft, is_ours};
+use super::{Adds, Draft, TakesAway, is_ours};
 use crate::objects::{self, Tags, annotations};
 use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
+    of_process_groups(draft);
+    of_services(draft);
+}
+
+fn of_process_groups(draft: &mut Draft<'_>) {
     let has =
         |group: &ProcessGroup| group.removal.is_none() && group.conditions.contains_key(&GroupCondition::IncorrectPodMetadata);
     let ids: Vec<ProcessGroupId> = draft.status.groups.iter().filter(|(_, group)| has(group)).map(|(id, _)| id.clone()).collect();
@@ -46,6 +51,24 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
                 let guard = Guard::epoch(draft.seen.epoch).and_object(&pod.uid, &pod.resource_version);
                 draft.steps.push(Step::adds(Adds::PodTags { name, tags }, guard, why));
             }
+        }
+    }
+}
+
+fn of_services(draft: &mut Draft<'_>) {
+    let seen = draft.seen;
+    let wanted = objects::resource_tags(&seen.desired);
+    for (name, service) in seen.kube.services.iter().filter(|(_, service)| service.given != wanted) {
+        let ours = service.owner.as_deref() == Some(&seen.desired.uid);
+        let goes = |step: &super::ClusterStep| match &step.effect {
+            Effect::TakesAway { action: TakesAway::Service(gone), .. } => gone == name,
+            _ => false,
+        };
+        if ours && !draft.steps.iter().any(goes) {
+            let tags = service.given.change_to(&wanted);
+            let guard = Guard::epoch(seen.epoch).and_object(&service.uid, &service.resource_version);
+            let why = format!("service {name} is asked to have other labels");
+            draft.steps.push(Step::adds(Adds::ServiceTags { name: name.clone(), tags }, guard, why));
         }
     }
 }

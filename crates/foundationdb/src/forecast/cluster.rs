@@ -12,6 +12,7 @@ use quorate_quorum::{Effect, Epoch, Journal, Sighting, Snapshot};
 use super::database::{Database, Server};
 use crate::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway, decide};
 use crate::monitor::MonitorConfiguration;
+use crate::objects::Tags;
 use crate::report::DatabaseReport;
 use crate::{
     ClaimFacts, ConfigMapFacts, Desired, DisruptionBudgetFacts, KubeFacts, NodeFacts, PodFacts, PodPhase, ProcessClass,
@@ -149,6 +150,7 @@ impl Cluster {
                     address: self.desired.routing.service_per_pod.then(|| self.next_address()),
                     families: families(service),
                     ports: BTreeMap::new(),
+                    given: Tags::found(&service.metadata),
                 };
                 self.kube.services.insert(name(&service.metadata), facts);
             }
@@ -162,13 +164,24 @@ impl Cluster {
                     annotations: map.metadata.annotations.clone().unwrap_or_default(),
                 });
             }
-            Adds::DisruptionBudget(budget) => self.set_min_available(
-                budget.spec.as_ref().and_then(|spec| spec.min_available.as_ref()).map_or(0, |min| match min {
-                    IntOrString::Int(number) => *number,
-                    IntOrString::String(_) => 0,
-                }),
-            ),
-            Adds::MinAvailable { min_available, .. } => self.set_min_available(*min_available),
+            Adds::DisruptionBudget(budget) => {
+                let min_available = budget.spec.as_ref().and_then(|spec| spec.min_available.as_ref());
+                self.kube.disruption_budget = Some(DisruptionBudgetFacts {
+                    uid: "uid-budget".to_owned(),
+                    resource_version: "5".to_owned(),
+                    owner: Some(self.desired.uid.clone()),
+                    min_available: min_available.map(|min| match min {
+                        IntOrString::Int(number) => *number,
+                        IntOrString::String(_) => 0,
+                    }),
+                    given: Tags::found(&budget.metadata),
+                });
+            }
+            Adds::MinAvailable { min_available, .. } => {
+                if let Some(budget) = &mut self.kube.disruption_budget {
+                    budget.min_available = Some(*min_available);
+                }
+            }
             Adds::ClaimSize { name, size } => {
                 if let Some(claim) = self.kube.claims.get_mut(name) {
                     claim.size = Some(size.clone());
@@ -189,6 +202,16 @@ impl Cluster {
             Adds::ClaimTags { name, tags } => {
                 if let Some(claim) = self.kube.claims.get_mut(name) {
                     claim.given.apply(tags);
+                }
+            }
+            Adds::ServiceTags { name, tags } => {
+                if let Some(service) = self.kube.services.get_mut(name) {
+                    service.given.apply(tags);
+                }
+            }
+            Adds::DisruptionBudgetTags { tags, .. } => {
+                if let Some(budget) = &mut self.kube.disruption_budget {
+                    budget.given.apply(tags);
                 }
             }
             Adds::Database { keys, .. } | Adds::Configuration(keys) => self.database.configure(keys, self.now),
@@ -227,15 +250,6 @@ impl Cluster {
                 self.monitors();
             }
         }
-    }
-
-    fn set_min_available(&mut self, number: i32) {
-        self.kube.disruption_budget = Some(DisruptionBudgetFacts {
-            uid: "uid-budget".to_owned(),
-            resource_version: "5".to_owned(),
-            owner: Some(self.desired.uid.clone()),
-            min_available: Some(number),
-        });
     }
 
     /// The process group an object is labelled with.

@@ -120,6 +120,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
             address: address.clone(),
             families: families(&objects::pod_service(&desired, group.class, id)),
             ports: BTreeMap::new(),
+            given: objects::resource_tags(&desired),
         };
         cluster.kube.services.insert(name.clone(), facts);
     }

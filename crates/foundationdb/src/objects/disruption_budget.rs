@@ -11,7 +11,7 @@ use crate::Desired;
 pub fn disruption_budget(desired: &Desired, min_available: i32) -> PodDisruptionBudget {
     let mut metadata = metadata::cluster_metadata(desired, desired.name.clone(), None);
     metadata.owner_references = Some(vec![metadata::owner(desired)]);
-    let selector = LabelSelector { match_labels: Some(desired.labels.matching.clone()), match_expressions: None };
+    let selector = LabelSelector { match_labels: Some(metadata::cluster_selector(desired)), match_expressions: None };
     let spec = PodDisruptionBudgetSpec {
         min_available: Some(IntOrString::Int(min_available)),
         selector: Some(selector),

@@ -36,10 +36,9 @@ pub(super) fn group_metadata(
     ours.extend(desired.labels.class.iter().map(|key| (key.clone(), class.name().to_owned())));
     ours.extend(desired.labels.group.iter().map(|key| (key.clone(), group.to_string())));
     let mut metadata = metadata(desired, name, template, ours);
-    // By these we find it again, whatever labels anybody asks for besides.
     let labels = metadata.labels.get_or_insert_default();
+    labels.insert(labels::CLASS.to_owned(), class.name().to_owned());
     labels.insert(labels::GROUP.to_owned(), group.to_string());
-    labels.insert(labels::CLUSTER.to_owned(), desired.name.clone());
     metadata
 }
 
@@ -49,6 +48,8 @@ fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours
     let mut labels = template.labels.unwrap_or_default();
     labels.extend(ours);
     labels.extend(desired.labels.resource.clone());
+    // By this we find it again, whatever labels anybody asks for besides.
+    labels.insert(labels::CLUSTER.to_owned(), desired.name.clone());
     let mut annotations = template.annotations;
     if let Some(given) = given {
         annotations.get_or_insert_default().insert(annotations::GIVEN.to_owned(), given);
@@ -63,24 +64,23 @@ fn metadata(desired: &Desired, name: String, template: Option<&ObjectMeta>, ours
     }
 }
 
-/// What selects the pods of a class.
-pub(super) fn class_selector(desired: &Desired, class: ProcessClass) -> BTreeMap<String, String> {
-    selector(desired, class_label(desired), class.name())
+/// What selects all pods of the cluster: a label that they have from their beginning to their end, not those that a user may ask to be
+/// others. Pods that were made before such a change and after it are to be found alike, by their names and by each other.
+pub(super) fn cluster_selector(desired: &Desired) -> BTreeMap<String, String> {
+    BTreeMap::from([(labels::CLUSTER.to_owned(), desired.name.clone())])
 }
 
-/// The label that names the class.
-pub(super) fn class_label(desired: &Desired) -> &str {
-    desired.labels.class.first().map_or(labels::CLASS, String::as_str)
+/// What selects the pods of a class.
+pub(super) fn class_selector(desired: &Desired, class: ProcessClass) -> BTreeMap<String, String> {
+    with(cluster_selector(desired), labels::CLASS, class.name())
 }
 
 /// What selects the pod of a process group.
 pub(super) fn group_selector(desired: &Desired, group: &ProcessGroupId) -> BTreeMap<String, String> {
-    let key = desired.labels.group.first().map_or(labels::GROUP, String::as_str);
-    selector(desired, key, &group.0)
+    with(cluster_selector(desired), labels::GROUP, &group.0)
 }
 
-fn selector(desired: &Desired, key: &str, value: &str) -> BTreeMap<String, String> {
-    let mut selector = desired.labels.matching.clone();
+fn with(mut selector: BTreeMap<String, String>, key: &str, value: &str) -> BTreeMap<String, String> {
     selector.insert(key.to_owned(), value.to_owned());
     selector
 }

@@ -33,7 +33,7 @@ pub use placement::domains_must_be_apart;
 pub use pod::pod;
 pub use requests::{Requests, requests, servers_in};
 pub use service::{headless_service, pod_service};
-pub use tags::{Tags, claim_tags, pod_tags};
+pub use tags::{Tags, claim_tags, pod_tags, resource_tags};
 
 /// The labels of the existing operator, which everything else selects by.
 pub mod labels {

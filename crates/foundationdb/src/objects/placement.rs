@@ -61,12 +61,12 @@ pub(super) fn keep_domains_apart(spec: &mut PodSpec, desired: &Desired, class: P
 fn other_stateful_classes(desired: &Desired, class: ProcessClass, label: &str) -> PodAffinityTerm {
     let others = ProcessClass::ALL.iter().filter(|other| **other != class && other.is_stateful());
     let requirement = LabelSelectorRequirement {
-        key: metadata::class_label(desired).to_owned(),
+        key: labels::CLASS.to_owned(),
         operator: "In".to_owned(),
         values: Some(others.map(|other| other.name().to_owned()).collect()),
     };
     let selector =
-        LabelSelector { match_labels: Some(desired.labels.matching.clone()), match_expressions: Some(vec![requirement]) };
+        LabelSelector { match_labels: Some(metadata::cluster_selector(desired)), match_expressions: Some(vec![requirement]) };
     PodAffinityTerm { topology_key: label.to_owned(), label_selector: Some(selector), ..PodAffinityTerm::default() }
 }
 

@@ -12,7 +12,7 @@ pub fn headless_service(desired: &Desired) -> Service {
     metadata.owner_references = Some(vec![metadata::owner(desired)]);
     let spec = ServiceSpec {
         cluster_ip: Some("None".to_owned()),
-        selector: Some(desired.labels.matching.clone()),
+        selector: Some(metadata::cluster_selector(desired)),
         ip_families: ip_families(desired),
         publish_not_ready_addresses: Some(true),
         ..ServiceSpec::default()

@@ -122,6 +122,11 @@ pub fn claim_tags(desired: &Desired, class: ProcessClass) -> Tags {
     Tags::given(desired, template.map(|template| &template.metadata))
 }
 
+/// What a user gives to objects that have no template: services and the disruption budget.
+pub fn resource_tags(desired: &Desired) -> Tags {
+    Tags::given(desired, None)
+}
+
 fn changes(
     has: &BTreeMap<String, Option<String>>,
     wanted: &BTreeMap<String, Option<String>>,
@@ -138,7 +143,7 @@ fn pair((key, value): (&String, &String)) -> (String, Option<String>) {
 /// Labels that objects are found and selected by.
 fn is_our_label(desired: &Desired, key: &String) -> bool {
     let crate::Labels { matching, resource: _, group, class } = &desired.labels;
-    let identity = [labels::CLUSTER, labels::GROUP, labels::DISTRIBUTION_KEY].contains(&key.as_str());
+    let identity = [labels::CLUSTER, labels::CLASS, labels::GROUP, labels::DISTRIBUTION_KEY].contains(&key.as_str());
     identity || matching.contains_key(key) || group.contains(key) || class.contains(key)
 }
 

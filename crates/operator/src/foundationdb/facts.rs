@@ -111,6 +111,7 @@ pub(crate) fn service_facts(service: &Service) -> ServiceFacts {
         address: spec.and_then(|spec| spec.cluster_ip.clone()).filter(|address| !address.is_empty() && address != "None"),
         families: spec.and_then(|spec| spec.ip_families.clone()).unwrap_or_default(),
         ports: ports.map(|port| (port.name.clone().unwrap_or_default(), port.port)).collect(),
+        given: Tags::found(&service.metadata),
     }
 }
 
@@ -135,6 +136,7 @@ pub(crate) fn budget_facts(budget: &PodDisruptionBudget) -> DisruptionBudgetFact
             IntOrString::Int(number) => Some(*number),
             IntOrString::String(_) => None,
         }),
+        given: Tags::found(&budget.metadata),
     }
 }
 

@@ -62,8 +62,8 @@ impl Known {
     /// A budget's status changes with every pod, and no decision reads it: then only the state to write against is new.
     fn keep_budget(&mut self, name: String, facts: DisruptionBudgetFacts) -> bool {
         let same = self.budgets.get(&name).is_some_and(|before| {
-            let DisruptionBudgetFacts { uid, resource_version: _, owner, min_available } = before;
-            (uid, owner, min_available) == (&facts.uid, &facts.owner, &facts.min_available)
+            let DisruptionBudgetFacts { uid, resource_version: _, owner, min_available, given } = before;
+            (uid, owner, min_available, given) == (&facts.uid, &facts.owner, &facts.min_available, &facts.given)
         });
         self.budgets.insert(name, facts);
         !same

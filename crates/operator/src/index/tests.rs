@@ -1,6 +1,7 @@
 use super::*;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use quorate_foundationdb::DisruptionBudgetFacts;
+use quorate_foundationdb::objects::Tags;
 
 use crate::foundationdb::{claim_facts, pod_facts};
 
@@ -141,7 +142,7 @@ fn a_budget_whose_status_alone_changed_wakes_nobody() {
     let mut index = Index::default();
     let mut budget = |state: &str, min_available| {
         let (uid, resource_version, owner) = ("b".to_owned(), state.to_owned(), Some("a".to_owned()));
-        let facts = Facts::Budget(DisruptionBudgetFacts { uid, resource_version, owner, min_available });
+        let facts = Facts::Budget(DisruptionBudgetFacts { uid, resource_version, owner, min_available, given: Tags::default() });
         index.apply(Change::Object(Kind::Budgets, ("ns".into(), "b".into()), Some(key("a")), Some(Box::new(facts))))
     };
     assert_eq!(budget("1", Some(2)), BTreeSet::from([key("a")]));

@@ -53,6 +53,7 @@ impl Unseen {
 mod tests {
     use super::*;
     use quorate_foundationdb::ServiceFacts;
+    use quorate_foundationdb::objects::Tags;
 
     fn known(state: &str) -> Known {
         let facts = ServiceFacts {
@@ -63,6 +64,7 @@ mod tests {
             address: None,
             families: vec![],
             ports: BTreeMap::new(),
+            given: Tags::default(),
         };
         Known { services: BTreeMap::from([("sample".into(), facts)]), ..Known::default() }
     }

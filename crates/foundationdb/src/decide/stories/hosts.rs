@@ -79,6 +79,22 @@ fn who_finds_no_host_is_not_replaced_again_and_again() {
 }
 
 #[test]
+fn a_domain_of_which_some_find_no_room_is_named_and_stays_in_use() {
+    let mut cluster = packed(6, 3);
+    let pod = cluster.pod("storage-6");
+    (pod.node, pod.ready, pod.phase) = (None, false, crate::PodPhase::Pending);
+    cluster.unplaceable.insert("storage-6".to_owned());
+    cluster.round(5);
+    cluster.pass(400);
+    let decision = cluster.decided();
+    let hold = decision.holds.iter().find(|hold| hold.reason == crate::reasons::TOO_FEW_HOSTS).unwrap();
+    let domain = cluster.kube.recorded.groups[&crate::ProcessGroupId("storage-6".to_owned())].domain_key().unwrap().to_owned();
+    assert_eq!((hold.about.as_str(), hold.measured.as_str()), (domain.as_str(), "1 pods without a node"));
+    assert!(hold.sentence.contains("1 of 2 pods"), "{}", hold.sentence);
+    assert!(decision.status.set_aside.is_empty());
+}
+
+#[test]
 fn no_domain_is_set_aside_that_the_redundancy_mode_needs() {
     let mut cluster = packed(6, 3);
     for group in ["storage-6", "storage-7", "storage-8", "storage-9", "storage-10", "storage-11"] {

@@ -16,6 +16,7 @@ mod hosts;
 mod invariants;
 mod left_alone;
 mod lock;
+mod lost_pods;
 mod moves;
 mod objects;
 mod poke;

@@ -17,7 +17,8 @@ fn a_deleted_pod_is_made_again_with_its_volume() {
 #[test]
 fn an_object_is_found_by_its_labels_whatever_others_are_asked_for() {
     let mut cluster = Cluster::usual();
-    let identity = ["foundationdb.org/fdb-cluster-name", "foundationdb.org/fdb-process-group-id"];
+    let identity =
+        ["foundationdb.org/fdb-cluster-name", "foundationdb.org/fdb-process-group-id", "foundationdb.org/fdb-process-class"];
     cluster.desired.labels = crate::Labels {
         matching: [("app".to_owned(), "mine".to_owned())].into(),
         resource: identity.map(|key| (key.to_owned(), "somebody else".to_owned())).into(),
@@ -28,9 +29,37 @@ fn an_object_is_found_by_its_labels_whatever_others_are_asked_for() {
     let pod = crate::objects::pod(&cluster.desired, id, group, None);
     let claim = crate::objects::claim(&cluster.desired, Storage, id);
     for labels in [pod.metadata.labels.unwrap(), claim.metadata.labels.unwrap()] {
-        assert_eq!(identity.map(|key| labels[key].as_str()), ["sample", "storage-8"]);
+        assert_eq!(identity.map(|key| labels[key].as_str()), ["sample", "storage-8", "storage"]);
         assert_eq!(["app", "group", "class"].map(|key| labels[key].as_str()), ["mine", "storage-8", "storage"]);
     }
+    let service = crate::objects::headless_service(&cluster.desired);
+    let map = crate::objects::config_map(&cluster.desired, None, []);
+    let budget = crate::objects::disruption_budget(&cluster.desired, 1);
+    for metadata in [service.metadata, map.metadata, budget.metadata] {
+        assert_eq!(metadata.labels.unwrap()[identity[0]], "sample");
+    }
+}
+
+#[test]
+fn pods_are_selected_alike_before_and_after_other_labels_are_asked_for() {
+    let mut cluster = Cluster::usual();
+    let (id, group) = cluster.kube.recorded.groups.iter().find(|(id, _)| id.0 == "storage-8").unwrap();
+    let (id, group) = (id.clone(), group.clone());
+    let selects = |desired: &crate::Desired| {
+        let service = crate::objects::headless_service(desired).spec.unwrap().selector;
+        let of_pod = crate::objects::pod_service(desired, Storage, &id).spec.unwrap().selector;
+        let budget = crate::objects::disruption_budget(desired, 1).spec.unwrap().selector;
+        let affinity = crate::objects::pod(desired, &id, &group, None).spec.unwrap().affinity;
+        (service, of_pod, budget, affinity)
+    };
+    let before = selects(&cluster.desired);
+    cluster.desired.labels = crate::Labels {
+        matching: [("app".to_owned(), "mine".to_owned())].into(),
+        resource: [("app".to_owned(), "mine".to_owned())].into(),
+        group: vec!["group".to_owned()],
+        class: vec!["class".to_owned()],
+    };
+    assert_eq!(selects(&cluster.desired), before);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Labels and annotations of a user reach pods and volume claims where they are.
+//! Labels and annotations of a user reach objects where they are.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodTemplateSpec};
 use serde_json::{Value, json};
@@ -56,12 +56,30 @@ fn a_label_comes_changes_and_goes_and_nobody_is_made_again() {
 }
 
 #[test]
-fn labels_for_all_resources_reach_every_pod_and_claim() {
+fn labels_for_all_resources_reach_every_object() {
     let mut cluster = Cluster::usual();
     cluster.desired.labels.resource = [("team".to_owned(), "green".to_owned())].into();
-    assert_eq!(told(&cluster.round(5)).iter().filter(|step| step.starts_with("tag ")).count(), 11 + 8);
-    assert!(cluster.kube.pods.values().all(|pod| pod.given.labels == values([("team", "green")])));
-    assert!(cluster.rounds(5).is_empty());
+    let decision = cluster.round(5);
+    let tagged = told(&decision).into_iter().filter(|step| step.starts_with("tag "));
+    let (objects, of_cluster): (Vec<_>, Vec<_>) = tagged.partition(|step| step.contains("sample-"));
+    assert_eq!(
+        (objects.len(), of_cluster),
+        (11 + 8, vec!["tag service sample".to_owned(), "tag the disruption budget".to_owned()])
+    );
+    let team = |color: &str| values([("team", color)]);
+    let given = |cluster: &Cluster, color: &str| {
+        cluster.kube.pods.values().all(|pod| pod.given.labels == team(color))
+            && cluster.kube.services["sample"].given.labels == team(color)
+            && cluster.kube.disruption_budget.as_ref().unwrap().given.labels == team(color)
+    };
+    assert!(given(&cluster, "green") && cluster.rounds(5).is_empty());
+    cluster.desired.labels.resource = [("team".to_owned(), "blue".to_owned())].into();
+    cluster.round(5);
+    assert!(given(&cluster, "blue") && cluster.rounds(5).is_empty());
+    // Somebody else's service of the same name is not written on.
+    cluster.kube.services.get_mut("sample").unwrap().owner = Some("somebody else".to_owned());
+    cluster.desired.labels.resource = [("team".to_owned(), "red".to_owned())].into();
+    assert!(!told(&cluster.round(5)).contains(&"tag service sample".to_owned()));
 }
 
 #[test]

@@ -8,7 +8,12 @@ use crate::report::host;
 
 /// What a decision does, one line for each step.
 pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
-    let tell = |step: &ClusterStep| match &step.effect {
+    decision.steps.iter().map(told_step).collect()
+}
+
+/// What a step does.
+pub(super) fn told_step(step: &ClusterStep) -> String {
+    match &step.effect {
         Effect::Adds(Adds::Pod(pod)) => format!("create pod {}", named(pod.metadata.name.as_ref())),
         Effect::Adds(Adds::Claim(claim)) => format!("create claim {}", named(claim.metadata.name.as_ref())),
         Effect::Adds(Adds::Service(service)) => format!("create service {}", named(service.metadata.name.as_ref())),
@@ -25,6 +30,8 @@ pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
         }
         Effect::Adds(Adds::PodTags { name, .. }) => format!("tag pod {name}"),
         Effect::Adds(Adds::ClaimTags { name, .. }) => format!("tag claim {name}"),
+        Effect::Adds(Adds::ServiceTags { name, .. }) => format!("tag service {name}"),
+        Effect::Adds(Adds::DisruptionBudgetTags { .. }) => "tag the disruption budget".to_owned(),
         Effect::Adds(Adds::Database { .. }) => "create the database".to_owned(),
         Effect::Adds(Adds::Configuration(keys)) => {
             format!("configure {}", keys.keys().map(String::as_str).collect::<Vec<_>>().join(", "))
@@ -44,8 +51,7 @@ pub(super) fn told(decision: &ClusterDecision) -> Vec<String> {
             }
             TakesAway::Kill(addresses) => format!("restart {} servers", addresses.len()),
         },
-    };
-    decision.steps.iter().map(tell).collect()
+    }
 }
 
 fn named(name: Option<&String>) -> &str {

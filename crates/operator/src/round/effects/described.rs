@@ -29,6 +29,8 @@ fn added(adds: &Adds) -> String {
         Adds::ClaimOwner { name, owner: None } => format!("making volume claim {name} outlive its cluster"),
         Adds::PodTags { name, tags } => format!("setting {} of pod {name}", keys(tags)),
         Adds::ClaimTags { name, tags } => format!("setting {} of volume claim {name}", keys(tags)),
+        Adds::ServiceTags { name, tags } => format!("setting {} of service {name}", keys(tags)),
+        Adds::DisruptionBudgetTags { name, tags } => format!("setting {} of disruption budget {name}", keys(tags)),
         Adds::Database { id, .. } => format!("creating the database under id {id}"),
         Adds::Configuration(keys) => {
             format!("configuring {} in the database", keys.keys().cloned().collect::<Vec<_>>().join(", "))

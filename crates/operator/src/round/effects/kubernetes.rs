@@ -107,6 +107,13 @@ impl Hands {
                 let patch = json!({"metadata": tags});
                 self.patch::<PersistentVolumeClaim>("claim-metadata", namespace, name, guard, patch).await
             }
+            Adds::ServiceTags { name, tags } => {
+                self.patch::<Service>("service-metadata", namespace, name, guard, json!({"metadata": tags})).await
+            }
+            Adds::DisruptionBudgetTags { name, tags } => {
+                let patch = json!({"metadata": tags});
+                self.patch::<PodDisruptionBudget>("disruption-budget-metadata", namespace, name, guard, patch).await
+            }
             Adds::Database { .. } | Adds::Configuration(_) | Adds::Include(_) | Adds::Lock { .. } | Adds::DenyList { .. } => {
                 Ok(())
             }
@@ -195,14 +202,16 @@ fn changed(step: &ClusterStep) -> Option<(Kind, &str)> {
         Effect::Adds(Adds::ConfigMapAgain { map, .. }) => {
             Some((Kind::ConfigMaps, map.metadata.name.as_deref().unwrap_or_default()))
         }
-        Effect::Adds(Adds::MinAvailable { name, .. }) => Some((Kind::Budgets, name)),
+        Effect::Adds(Adds::MinAvailable { name, .. } | Adds::DisruptionBudgetTags { name, .. }) => Some((Kind::Budgets, name)),
         Effect::Adds(Adds::ClaimSize { name, .. } | Adds::ClaimOwner { name, .. } | Adds::ClaimTags { name, .. })
         | Effect::TakesAway { action: TakesAway::Claim(name), .. } => Some((Kind::Claims, name)),
         Effect::Adds(Adds::PodTags { name, .. })
         | Effect::TakesAway { action: TakesAway::Pod(name) | TakesAway::PodForAnother { name, .. }, .. } => {
             Some((Kind::Pods, name))
         }
-        Effect::TakesAway { action: TakesAway::Service(name), .. } => Some((Kind::Services, name)),
+        Effect::Adds(Adds::ServiceTags { name, .. }) | Effect::TakesAway { action: TakesAway::Service(name), .. } => {
+            Some((Kind::Services, name))
+        }
         Effect::Adds(_) | Effect::TakesAway { .. } => None,
     }
 }
