@@ -3,7 +3,7 @@
 use quorate_quorum::{Guard, Step};
 
 use super::{Adds, Draft, TakesAway, families};
-use crate::{GroupCondition, ServiceFacts, objects};
+use crate::{GroupCondition, ProcessGroup, ProcessGroupId, ServiceFacts, objects};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let seen = draft.seen;
@@ -31,9 +31,22 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         if draft.is_done_with(id, group) || services.contains_key(&objects::pod_name(desired, group.class, id)) {
             continue;
         }
-        let service = Box::new(objects::pod_service(desired, group.class, id));
-        draft.steps.push(Step::adds(Adds::Service(service), guard(), format!("{id} has no service")));
+        let mut service = objects::pod_service(desired, group.class, id);
+        if let Some(spec) = &mut service.spec {
+            spec.cluster_ip = announced(draft, id, group);
+        }
+        draft.steps.push(Step::adds(Adds::Service(Box::new(service)), guard(), format!("{id} has no service")));
     }
+}
+
+/// The address that a service gave to the servers of a pod. They go on announcing it when the service is gone, so it is asked for again;
+/// with another one nobody would reach them.
+fn announced(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+    // A pod that is to be another may have been made before services gave addresses.
+    let pod = draft.roster.pod(id, group.class).filter(|_| !group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))?;
+    let address = pod.environment.get(objects::PUBLIC_IP).filter(|address| !pod.addresses.contains(*address))?;
+    let speaks = draft.seen.desired.routing.family.is_none_or(|family| (family == 6) == address.contains(':'));
+    speaks.then(|| address.clone())
 }
 
 /// Whether names lead to addresses on which nobody is to listen any more. As long as a coordinator is known by its name, they have to.

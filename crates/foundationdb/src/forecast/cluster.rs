@@ -147,7 +147,10 @@ impl Cluster {
                     resource_version: "5".to_owned(),
                     group: self.group_of(&service.metadata),
                     owner: Some(self.desired.uid.clone()),
-                    address: self.desired.routing.service_per_pod.then(|| self.next_address()),
+                    address: match service.spec.as_ref().and_then(|spec| spec.cluster_ip.clone()) {
+                        Some(asked) => Some(asked).filter(|asked| asked != "None"),
+                        None => Some(self.next_address()),
+                    },
                     families: families(service),
                     ports: BTreeMap::new(),
                     given: Tags::found(&service.metadata),

@@ -96,6 +96,27 @@ async fn a_deleted_object_leaves_its_volumes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deleted_object_that_is_made_again_has_its_data_if_it_names_its_database() {
+    let stage = Stage::born().await;
+    let (mut object, before) = (stage.view().object(), stage.view().groups());
+    stage.kubernetes().delete::<FoundationDBCluster>(NAMESPACE, CLUSTER, None).unwrap();
+    stage.pass(120).await;
+    object["metadata"] = json!({"name": CLUSTER, "namespace": NAMESPACE});
+    let status = object["status"].take();
+    // Without a word about the database that its volumes are of, nothing begins.
+    stage.kubernetes().create_value(object).unwrap();
+    stage.pass(600).await;
+    assert!(stage.view().held("VolumesOfAnEarlierLife"), "{:?}", stage.view().object()["status"]);
+    assert!(stage.view().pods().is_empty());
+    stage.apply(json!({"seedConnectionString": status["connectionString"]}));
+    stage.rest().await;
+    assert!(stage.view().groups().keys().filter(|id| !id.contains("stateless")).all(|id| before.contains_key(id)));
+    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));
+    assert_eq!(stage.writes("database: create").len(), 1, "the one from its birth");
+    assert_eq!(stage.truth(|database| database.data_lost().map(|lost| lost.to_string())), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deleted_object_takes_its_volumes_if_it_said_so() {
     let stage = Stage::born_as(json!({"volumeRetentionPolicy": "Delete"})).await;
     stage.kubernetes().delete::<FoundationDBCluster>(NAMESPACE, CLUSTER, None).unwrap();

@@ -293,6 +293,24 @@ async fn labels_and_annotations_change_where_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn other_labels_to_match_by_leave_every_pod_its_name() {
+    let stage = Stage::born().await;
+    let service = || stage.kubernetes().get_value("v1", "Service", NAMESPACE, "sample").unwrap();
+    let labels = |pod: &Value| pod["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    stage.apply(json!({"labels": {"matchLabels": {"app": "mine"}, "resourceLabels": {"app": "mine"}}}));
+    let made_again = |view: super::view::View<'_>| {
+        let selector = service()["spec"]["selector"].clone();
+        let pods = view.pods();
+        let is_found = |pod: &Value| selector.as_object().unwrap().iter().all(|(key, value)| labels(pod).get(key) == Some(value));
+        assert!(pods.values().all(is_found), "{selector} finds not all");
+        pods.len() == 11 && pods.values().all(|pod| labels(pod).get("app") == Some(&json!("mine")))
+    };
+    stage.until("all are made again", made_again).await;
+    stage.rest().await;
+    assert_eq!(labels(&service()).get("app"), Some(&json!("mine")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_somebody_adds_to_a_pod_stays() {
     let stage = Stage::born().await;
     let id = stage.view().live("log").remove(0);

@@ -213,6 +213,26 @@ fn a_pod_waits_for_the_address_of_its_service() {
 }
 
 #[test]
+fn a_service_that_was_deleted_comes_back_with_the_address_that_its_servers_announce() {
+    let mut cluster = Cluster::new(&[(Storage, 4), (crate::ProcessClass::Log, 4), (crate::ProcessClass::Stateless, 3)]);
+    cluster.desired.routing.service_per_pod = true;
+    let mut cluster = cluster.settled();
+    let before = cluster.kube.services["sample-storage-8"].address.clone();
+    let others = cluster.kube.services["sample-storage-9"].address.clone();
+    assert!(before.is_some() && before != others);
+    cluster.kube.services.remove("sample-storage-8");
+    assert_eq!(told(&cluster.round(5)), ["create service sample-storage-8"]);
+    assert_eq!(cluster.kube.services["sample-storage-8"].address, before);
+    // Where pods are only to get addresses from services, those of pods are nobody else's.
+    let mut cluster = Cluster::usual();
+    cluster.desired.routing.service_per_pod = true;
+    cluster.pod("storage-8").addresses = vec!["10.9.9.9".to_owned()];
+    cluster.round(5);
+    let announced = cluster.pod("storage-8").environment["FDB_PUBLIC_IP"].clone();
+    assert_ne!(cluster.kube.services["sample-storage-8"].address, Some(announced));
+}
+
+#[test]
 fn others_may_evict_as_many_pods_as_the_database_can_do_without() {
     let mut cluster = Cluster::usual();
     let kept = |cluster: &Cluster| cluster.kube.disruption_budget.as_ref().unwrap().min_available;

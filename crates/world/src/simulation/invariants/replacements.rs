@@ -12,6 +12,8 @@ use super::{Invariants, Stage};
 
 /// Every limit is left as it is when nobody says anything.
 const LIMIT: usize = 1;
+/// As many of a hundred zones may be tainted while somebody is replaced for a taint; one always.
+const MOST_TAINTED: usize = 10;
 
 /// How an object wants replacements to be counted.
 struct Ration {
@@ -71,7 +73,8 @@ impl Ration {
 
 impl Invariants {
     /// 20: an automatic replacement begins only while the database is available. 50: and while its bucket has room; 52: where there are no
-    /// buckets, while the one counter has. 54: where fault domains are counted, all of them are in one.
+    /// buckets, while the one counter has. 54: where fault domains are counted, all of them are in one; and nobody is replaced for a taint
+    /// while many zones are tainted.
     pub(super) fn replacements_are_rationed(&mut self, write: &StatusWrite<'_>, stage: Stage<'_>) {
         let StatusWrite { arrival, before, after } = write;
         let ration = Ration::of(before);
@@ -89,6 +92,11 @@ impl Invariants {
             let (client, id) = (&arrival.client, group.id);
             let known = self.memory.may_be_available(arrival.sent);
             self.demand(20, known, || format!("{client} replaces {id}, and the database has not been available for long"));
+            if goes_for_a_taint(*group) {
+                let (tainted, all) = tainted_zones(after, stage);
+                let most = (all * MOST_TAINTED / 100).max(1);
+                self.demand(54, tainted <= most, || format!("{client} replaces {id}, and {tainted} of {all} zones are tainted"));
+            }
             let Some(bucket) = group.class().map(|class| ration.bucket(class)) else { continue };
             let begin = automatic.iter().filter(|one| one.class().is_some_and(|class| ration.bucket(class) == bucket)).count();
             let used = in_flight(bucket);
@@ -153,6 +161,27 @@ impl Invariants {
             self.demand(53, used >= LIMIT, || format!("{} waits, and {used} are in its bucket", hold.about));
         }
     }
+}
+
+/// Whether its node being tainted is all that a process group is replaced for.
+fn goes_for_a_taint(group: Group<'_>) -> bool {
+    let fails = |condition: &GroupCondition| condition.is_failure() && group.has(*condition);
+    GroupCondition::ALL.iter().copied().filter(fails).eq([GroupCondition::NodeTaintReplacing])
+}
+
+/// How many zones have process groups with a tainted node, and how many there are: hosts, where fault domains are logical.
+fn tainted_zones(cluster: &FoundationDBCluster, stage: Stage<'_>) -> (usize, usize) {
+    let host = |id: &str| {
+        let mut pods = stage.world.pods.values().filter(|pod| group_of(&pod.metadata).is_some_and(|group| group == id));
+        pods.find_map(|pod| pod.spec.as_ref()?.node_name.clone())
+    };
+    let zone = |group: Group<'_>| match group.status.logical_fault_domain {
+        Some(true) => host(group.id),
+        _ => group.status.fault_domain.clone(),
+    };
+    let tainted = groups_of(cluster).filter(|group| group.has(GroupCondition::NodeTaintDetected));
+    let count = |zones: BTreeSet<String>| zones.len();
+    (count(tainted.filter_map(zone).collect()), count(groups_of(cluster).filter_map(zone).collect()))
 }
 
 /// Whether a process group is asked to have another name or another volume.
