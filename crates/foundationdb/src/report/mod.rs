@@ -297,3 +297,18 @@ pub fn bare(address: &str) -> &str {
 pub fn port(address: &str) -> &str {
     address.rsplit_once(':').map_or("", |(_, port)| port)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_pod;
+
+    #[test]
+    fn a_pod_is_known_by_its_name_whatever_the_domain_is() {
+        let pod = "c-storage-1.c.ns.svc.cluster.local";
+        assert!(is_one_pod(pod, pod) && is_one_pod(pod, "c-storage-1.c.ns.svc.example.com"));
+        for other in ["c-storage-12.c.ns.svc.cluster.local", "c-storage.c.ns.svc.cluster.local", "c-storage-1.c.ns", "10.0.0.1"] {
+            assert!(!is_one_pod(pod, other) && !is_one_pod(other, pod), "{other}");
+        }
+        assert!(is_one_pod("10.0.0.1", "10.0.0.1") && !is_one_pod("10.0.0.1", "10.0.0.11"));
+    }
+}
