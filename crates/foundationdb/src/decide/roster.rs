@@ -50,14 +50,12 @@ impl<'a> Roster<'a> {
 
     /// What is there under the names of a process group.
     pub(super) fn objects(&self, id: &ProcessGroupId, class: ProcessClass) -> Objects<'a> {
-        match self.recorded.binary_search_by(|(known, _)| (*known).cmp(id)) {
-            Ok(found) => self.recorded[found].1,
-            Err(_) => {
-                let (kube, name) = (&self.seen.kube, objects::pod_name(&self.seen.desired, class, id));
-                let (pod, claim) = (kube.pods.get(&name), kube.claims.get(&objects::claim_name(&name)));
-                Objects { pod: pod.map(Deref::deref), claim: claim.map(Deref::deref), service: kube.services.get(&name) }
-            }
+        if let Ok(found) = self.recorded.binary_search_by(|(known, _)| (*known).cmp(id)) {
+            return self.recorded[found].1;
         }
+        let (kube, name) = (&self.seen.kube, objects::pod_name(&self.seen.desired, class, id));
+        let (pod, claim) = (kube.pods.get(&name), kube.claims.get(&objects::claim_name(&name)));
+        Objects { pod: pod.map(Deref::deref), claim: claim.map(Deref::deref), service: kube.services.get(&name) }
     }
 
     /// For whoever walks through all process groups in order: then nothing is searched for.

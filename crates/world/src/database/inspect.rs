@@ -109,7 +109,7 @@ pub struct Quorum {
 impl Database {
     /// Every server that runs and has found the cluster: one that has not serves nobody.
     pub fn servers(&self) -> impl Iterator<Item = Server> {
-        self.running().map(|running| running.server())
+        self.running().map(Running::server)
     }
 
     /// The same, not written out yet.

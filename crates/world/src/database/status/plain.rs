@@ -32,7 +32,7 @@ static LATENCIES_BY_PRIORITY: Fixed = Fixed::new(|| fixed(&json!({"batch": laten
 
 /// A commit proxy.
 pub(super) fn commit_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
-    let mut role = role("commit_proxy", id(address, "commit_proxy"));
+    let mut role = role("commit_proxy", &id(address, "commit_proxy"));
     if measured {
         role.add("commit_batching_window_size", &LATENCIES);
         role.add("commit_latency_statistics", &LATENCIES);
@@ -42,20 +42,20 @@ pub(super) fn commit_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
 
 /// A GRV proxy.
 pub(super) fn grv_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
-    let mut role = role("grv_proxy", id(address, "grv_proxy"));
+    let mut role = role("grv_proxy", &id(address, "grv_proxy"));
     if measured {
         role.add("grv_latency_statistics", &LATENCIES_BY_PRIORITY);
     }
     role
 }
 
-fn role<'a>(name: &'a str, id: String) -> Section<'a> {
+fn role<'a>(name: &'a str, id: &str) -> Section<'a> {
     Section::from_iter([("id", Part::from(json!(id))), ("role", name.into())])
 }
 
 /// A log of the current generation.
 pub(super) fn log<'a>(id: u64, version: i64) -> Section<'a> {
-    let mut role = role("log", format!("{id:016x}"));
+    let mut role = role("log", &format!("{id:016x}"));
     role.add("data_version", json!(version));
     role.add("durable_bytes", &COUNTER);
     role.add("input_bytes", &COUNTER);
@@ -90,7 +90,7 @@ static DURABILITY_LAG: Fixed = Fixed::new(|| fixed(&json!({"seconds": 5.0, "vers
 
 /// A storage server.
 pub(super) fn storage<'a>(storage: &Storage) -> Section<'a> {
-    let mut role = role("storage", format!("{:016x}", storage.id));
+    let mut role = role("storage", &format!("{:016x}", storage.id));
     for counted in [
         "bytes_queried",
         "durable_bytes",
