@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use thiserror::Error;
 
 /// What the monitor of a pod is told.
@@ -256,7 +257,7 @@ impl<'a> CommandLine<'a> {
     }
 
     /// The values of all variables: both are sorted, so one walk finds them.
-    fn values<'e>(&self, environment: &'e BTreeMap<String, String>) -> Option<Vec<&'e str>> {
+    fn values<'e>(&self, environment: &'e BTreeMap<String, String>) -> Option<SmallVec<[&'e str; 8]>> {
         let mut set = environment.iter();
         let value = |name: &&str| {
             let (found, value) = set.find(|(key, _)| key.as_str() >= *name)?;

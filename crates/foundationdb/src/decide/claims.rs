@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
+use super::roster::Objects;
 use super::{Adds, Draft};
 use crate::tolerance::holds_copies;
 use crate::{ClaimFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
@@ -21,11 +22,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let fits = claim.size.as_ref().is_none_or(|has| has == size);
         claim.deleted_since.is_none() && claim.owned == desired.delete_volumes && fits
     };
-    let concerned = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
+    let concerned = |(id, group, objects): &(&ProcessGroupId, &ProcessGroup, Objects<'_>)| {
         let Some(size) = sizes.get(&group.class) else { return false };
-        !draft.roster.claim(id, group.class).is_some_and(|claim| is_well(claim, size)) && !draft.is_done_with(id, group)
+        !objects.claim.is_some_and(|claim| is_well(claim, size)) && !draft.is_done_with(id, group)
     };
-    let ids: Vec<ProcessGroupId> = draft.status.groups.iter().filter(concerned).map(|(id, _)| id.clone()).collect();
+    let ids: Vec<ProcessGroupId> = draft.groups().filter(concerned).map(|(id, ..)| id.clone()).collect();
     for id in ids {
         let class = draft.status.groups[&id].class;
         match draft.roster.claim(&id, class) {

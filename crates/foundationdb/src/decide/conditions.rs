@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use quorate_quorum::Wake;
+
 use super::members::Server;
 use super::roster::Objects;
 use super::{Draft, is_ours};
@@ -17,13 +19,15 @@ use crate::{ClaimFacts, Desired, GroupCondition, PodFacts, PodPhase, ProcessClas
 pub(super) fn observe(draft: &mut Draft<'_>) {
     let configurations = Asked::configurations(draft);
     let mut asked = Asked::new(&configurations);
-    let mut groups = std::mem::take(&mut draft.status.groups);
+    let (mut groups, mut wake) = (std::mem::take(&mut draft.status.groups), std::mem::take(&mut draft.wake));
+    let mut roster = draft.roster.in_order();
     for (id, group) in &mut groups {
-        let objects = draft.roster.objects(id, group.class);
+        let objects = roster.objects(id, group.class);
         of_objects(draft, &mut asked, id, group, objects);
+        of_its_node(draft, group, objects.pod, &mut wake);
         of_processes(draft, &asked, id, group, objects.pod);
     }
-    draft.status.groups = groups;
+    (draft.status.groups, draft.wake) = (groups, wake);
 }
 
 /// What pods of each class were asked to be; made once per class, not once per pod.
@@ -100,7 +104,7 @@ impl Given {
 }
 
 fn of_objects(
-    draft: &mut Draft<'_>,
+    draft: &Draft<'_>,
     asked: &mut Asked<'_>,
     id: &ProcessGroupId,
     group: &mut ProcessGroup,
@@ -140,7 +144,6 @@ fn of_objects(
     if group.removal.is_some() {
         group.note(GroupCondition::IncorrectPodSpec, false, now);
     }
-    of_its_node(draft, group, pod);
 }
 
 /// A pod that runs or should, and does not serve.
@@ -153,9 +156,10 @@ fn is_failing(pod: &PodFacts) -> bool {
 }
 
 /// Taints that the user named count once they have lasted.
-fn of_its_node(draft: &mut Draft<'_>, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
+fn of_its_node(draft: &Draft<'_>, group: &mut ProcessGroup, pod: Option<&PodFacts>, wake: &mut Wake) {
     let replacements = &draft.seen.desired.automation.replacements;
-    let name = pod.and_then(|pod| pod.node.as_ref()).filter(|_| !replacements.taints.is_empty());
+    let pod = pod.filter(|pod| !replacements.taints.is_empty() && is_ours(&draft.seen.desired, pod));
+    let name = pod.and_then(|pod| pod.node.as_ref());
     let node = name.and_then(|node| draft.seen.kube.nodes.get(node));
     let lasts = |taint: &String| replacements.taints.get(taint).or_else(|| replacements.taints.get("*")).copied();
     let shortest = node.and_then(|node| node.taints.iter().filter_map(lasts).min());
@@ -165,7 +169,7 @@ fn of_its_node(draft: &mut Draft<'_>, group: &mut ProcessGroup, pod: Option<&Pod
     let lasted = since.zip(shortest).map(|(since, needed)| *since + needed);
     group.note(GroupCondition::NodeTaintReplacing, lasted.is_some_and(|due| due <= now), now);
     if let Some(due) = lasted.filter(|due| *due > now) {
-        draft.wake.at(due);
+        wake.at(due);
     }
 }
 

@@ -10,7 +10,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
 use super::{Draft, TakesAway, birth, exclusion, lock, misconfigured, moves};
-use crate::report::{CoordinatorReport, bare, host, is_one_pod, port};
+use crate::report::{CoordinatorReport, NamedHost, bare, host, is_one_pod, port};
 use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
@@ -90,6 +90,8 @@ const fn majority(all: usize) -> usize {
 struct Standing<'a> {
     /// Coordinators now, each with its process and group if it is one of the processes the database sees.
     now: Vec<(&'a CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)>,
+    /// Where each of them is.
+    hosts: Vec<NamedHost<'a>>,
     /// Who may be one. Where nothing is wrong nobody asks.
     candidates: OnceCell<BTreeMap<ProcessGroupId, (Server<'a>, i64)>>,
 }
@@ -98,17 +100,17 @@ impl<'a> Standing<'a> {
     fn of(report: &'a DatabaseReport) -> Self {
         let mut now: Vec<(&CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)> =
             report.coordinators.iter().map(|one| (one, None)).collect();
+        let hosts: Vec<NamedHost<'a>> = report.coordinators.iter().map(|one| NamedHost::of(host(&one.address))).collect();
         for (address, process) in &report.processes {
             let (Some(group), server) = (&process.group, Server { address, process }) else { continue };
-            let found = now.iter_mut().rev().find(|(one, _)| is_at(one, server));
-            if let Some((one, known)) = found
+            if let Some((one, known)) = position(&hosts, server).map(|found| &mut now[found])
                 && port(bare(&one.address)) == port(bare(address))
                 && known.as_ref().is_none_or(|(known, _)| known <= group)
             {
                 *known = Some((group.clone(), server));
             }
         }
-        Self { now, candidates: OnceCell::new() }
+        Self { now, hosts, candidates: OnceCell::new() }
     }
 
     fn among(&self, draft: &Draft<'a>) -> &BTreeMap<ProcessGroupId, (Server<'a>, i64)> {
@@ -117,7 +119,7 @@ impl<'a> Standing<'a> {
             for (id, server) in draft.members.named() {
                 let priority = draft.status.groups.get(id).and_then(|group| eligible(draft, id, group, server));
                 // One that does not answer as a coordinator now would not answer after a change either.
-                let answers = self.now.iter().rev().find(|(one, _)| is_at(one, server)).is_none_or(|(one, _)| one.reachable);
+                let answers = position(&self.hosts, server).is_none_or(|found| self.now[found].0.reachable);
                 if let Some(priority) = priority.filter(|_| is_first(server.address) && answers) {
                     candidates.insert(id.clone(), (server, priority));
                 }
@@ -190,10 +192,10 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Whether a coordinator is named as a server is, by address or by name.
-fn is_at(one: &CoordinatorReport, server: Server<'_>) -> bool {
-    let named = host(&one.address);
-    named == host(server.address) || server.process.dns_name.as_deref().is_some_and(|name| is_one_pod(name, named))
+/// Which of the coordinators is named as a server is, by address or by name: the last of them, if several are.
+fn position(hosts: &[NamedHost<'_>], server: Server<'_>) -> Option<usize> {
+    let address = host(server.address);
+    hosts.iter().rposition(|one| one.is(address) || server.process.dns_name.as_deref().is_some_and(|name| one.is(name)))
 }
 
 /// Whether a coordinator that answers should no longer be one. Whether its pod is ready says nothing about that: where kubelets are cut

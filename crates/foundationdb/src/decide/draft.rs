@@ -7,7 +7,7 @@ use quorate_quorum::budget::{Budget, Calm};
 use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
-use super::roster::Roster;
+use super::roster::{Objects, Roster};
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
 use crate::obstacle::Obstacle;
 use crate::report::{MOST_GENERATIONS, bare, host, is_one_pod};
@@ -127,17 +127,16 @@ impl<'a> Draft<'a> {
             lasts(since, patience)
         };
         // A pod that was just made serves nobody yet, although the database still lists the server of the one before it.
-        let starts = |id: &ProcessGroupId, class: ProcessClass| {
-            let pod = self.roster.pod(id, class);
+        let starts = |pod: Option<&PodFacts>| {
             pod.is_some_and(|pod| !pod.ready && self.seen.now.duration_since(pod.created) < automation.ignore_pending_after)
         };
         // Who is to go and is not empty serves as before; without its pod for a moment, its copies are missing, and with its volume for long.
-        let is_missed = |id: &ProcessGroupId, group: &ProcessGroup| {
+        let is_missed = |group: &ProcessGroup, pod: Option<&PodFacts>| {
             let lately = |condition, patience| group.conditions.get(&condition).is_some_and(|since| lasts(*since, patience));
             let is_gone = lately(GroupCondition::MissingPod, automation.ignore_pending_after)
                 || lately(GroupCondition::PodFailing, automation.ignore_pending_after)
                 || lately(GroupCondition::ResourcesTerminating, automation.ignore_terminating_after);
-            group.goes_with_copies() && (is_gone || starts(id, group.class))
+            group.goes_with_copies() && (is_gone || starts(pod))
         };
         // A pod that is asked to be another has the servers it was made with, if not those it is asked to have.
         let only_outdated = |id: &ProcessGroupId, group: &ProcessGroup, condition: GroupCondition| {
@@ -146,24 +145,28 @@ impl<'a> Draft<'a> {
                 && !self.members.of(id, group).is_empty()
         };
         let down: Vec<String> = self
-            .status
-            .groups
-            .iter()
-            .filter(|(id, group)| {
+            .groups()
+            .filter(|(id, group, objects)| {
                 let mut conditions = group.conditions.iter();
                 let fails = conditions
                     .any(|(condition, since)| counts(group, *condition, *since) && !only_outdated(id, group, *condition));
                 // Who never ran is missed by nobody.
-                let live = group.removal.is_none() && (fails || starts(id, group.class));
-                !group.addresses.is_empty() && (live || is_missed(id, group))
+                let live = group.removal.is_none() && (fails || starts(objects.pod));
+                !group.addresses.is_empty() && (live || is_missed(group, objects.pod))
             })
-            .map(|(id, _)| self.zone_of(id))
+            .map(|(id, ..)| self.zone_of(id))
             .collect();
         // More than copies allow for go for nobody's asking.
         let most = self.seen.desired.redundancy_mode().fault_tolerance().max(1);
         let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones.clamp(1, most) as usize);
         let zones = self.status.journal.0.values().map(|entry| entry.zone.as_str()).filter(|zone| !zone.is_empty());
         Budget::of_zones(at_most, zones.chain(down.iter().map(String::as_str)))
+    }
+
+    /// Every process group, with what Kubernetes has of it.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&ProcessGroupId, &ProcessGroup, Objects<'a>)> {
+        let mut roster = self.roster.in_order();
+        self.status.groups.iter().map(move |(id, group)| (id, group, roster.objects(id, group.class)))
     }
 
     /// The classes there are process groups of.
@@ -174,6 +177,15 @@ impl<'a> Draft<'a> {
     /// Process groups of a class that are not to go.
     pub(super) fn live(&self, class: ProcessClass) -> impl Iterator<Item = (&ProcessGroupId, &ProcessGroup)> {
         self.status.groups.iter().filter(move |(_, group)| group.class == class && group.removal.is_none())
+    }
+
+    /// How many of each class are not to go.
+    pub(super) fn live_counts(&self) -> BTreeMap<ProcessClass, usize> {
+        let mut counts = BTreeMap::new();
+        for group in self.status.groups.values().filter(|group| group.removal.is_none()) {
+            *counts.entry(group.class).or_default() += 1;
+        }
+        counts
     }
 
     /// Marks a process group to go, and says whether it was not yet. A mark is never taken back.

@@ -10,10 +10,14 @@ use crate::{ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut added = Vec::new();
+    let live = draft.live_counts();
     for class in ProcessClass::ALL {
         let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
-        let have = draft.live(*class).count();
-        for domain in moves::domains_of_new(draft, *class, want.saturating_sub(have)) {
+        let have = live.get(class).copied().unwrap_or(0);
+        if have >= want {
+            continue;
+        }
+        for domain in moves::domains_of_new(draft, *class, want - have) {
             let id = next_id(draft, *class);
             let prefix = draft.seen.desired.prefix.as_deref();
             let group =

@@ -6,6 +6,7 @@ use quorate_quorum::{Hold, Severity, Sighting};
 
 use super::Draft;
 use super::draft::REPORT_IS_GOOD_FOR;
+use super::roster::Objects;
 use crate::{GroupCondition, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -109,11 +110,10 @@ fn waits(id: &ProcessGroupId, group: &ProcessGroup) -> Option<Hold> {
 }
 
 fn count_reconciled(draft: &mut Draft<'_>) {
-    let is_ready = |id: &ProcessGroupId, group: &ProcessGroup| draft.roster.pod(id, group.class).is_some_and(|pod| pod.ready);
-    let well = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
-        group.removal.is_none() && group.conditions.is_empty() && is_ready(id, group)
+    let well = |(_, group, objects): &(&ProcessGroupId, &ProcessGroup, Objects<'_>)| {
+        group.removal.is_none() && group.conditions.is_empty() && objects.pod.is_some_and(|pod| pod.ready)
     };
-    draft.status.reconciled_groups = draft.status.groups.iter().filter(well).count();
+    draft.status.reconciled_groups = draft.groups().filter(well).count();
     let everything_is_there = draft.status.reconciled_groups == draft.status.desired_groups
         && draft.status.groups.len() == draft.status.desired_groups
         && draft.status.available == Some(true)

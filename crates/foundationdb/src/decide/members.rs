@@ -31,6 +31,7 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     pub(super) fn new(report: Option<&'a DatabaseReport>) -> Self {
         let mut members = Self::default();
+        members.named.reserve(report.map_or(0, |report| report.processes.len()));
         for (address, process) in report.iter().flat_map(|report| &report.processes) {
             let server = Server { address, process };
             match &process.group {

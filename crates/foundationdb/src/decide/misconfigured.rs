@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use quorate_quorum::{Hold, Severity};
 
+use super::roster::Objects;
 use super::{Draft, claims, families, updates};
-use crate::{GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+use crate::{
+    GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects, quantity, reasons,
+};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if !draft.status.configured {
@@ -41,8 +44,8 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 pub(super) fn misfits(draft: &Draft<'_>) -> Vec<(ProcessGroupId, &'static str)> {
     let volumes: BTreeMap<ProcessClass, Volume> =
         draft.classes().into_iter().map(|class| (class, Volume::of(draft, class))).collect();
-    let live = draft.status.groups.iter().filter(|(_, group)| group.removal.is_none());
-    live.filter_map(|(id, group)| Some((id.clone(), misfit(draft, id, group, &volumes[&group.class])?))).collect()
+    let live = draft.groups().filter(|(_, group, _)| group.removal.is_none());
+    live.filter_map(|(id, group, has)| Some((id.clone(), misfit(draft, id, group, has, &volumes[&group.class])?))).collect()
 }
 
 /// Whether a group came up in the place of somebody who is not out yet. One generation follows another: if each edit had one of its own,
@@ -73,7 +76,13 @@ impl Volume {
     }
 }
 
-fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: &Volume) -> Option<&'static str> {
+fn misfit(
+    draft: &Draft<'_>,
+    id: &ProcessGroupId,
+    group: &ProcessGroup,
+    has: Objects<'_>,
+    wanted: &Volume,
+) -> Option<&'static str> {
     let desired = &draft.seen.desired;
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {
         return Some("the prefix of process groups changed");
@@ -83,11 +92,11 @@ fn misfit(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, wanted: 
     if outdated && is_replaced(draft, id, group.class) {
         return Some("its pod is asked to be another");
     }
-    if has_another_address(draft, id, group.class) {
+    if has_another_address(draft, has.service) {
         return Some("the address of its service is of another family");
     }
     if group.class.is_stateful()
-        && let Some(claim) = draft.roster.claim(id, group.class)
+        && let Some(claim) = has.claim
     {
         // A typing error is put right without anybody having gone for it.
         if !wanted.can_be_made {
@@ -110,7 +119,7 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
     // A fault that a user injects is to be met, not to be got out of the way.
     let may_stay = desired.buggify.concerns(id);
     has_other_servers(draft, id, class)
-        || has_another_address(draft, id, class)
+        || has_another_address(draft, draft.roster.objects(id, class).service)
         || ((replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !may_stay)
 }
 
@@ -122,8 +131,8 @@ fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass
 }
 
 /// A service keeps its address for life, and somebody may be known by it.
-fn has_another_address(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
-    let service = draft.roster.objects(id, class).service.filter(|_| draft.seen.desired.routing.service_per_pod);
+fn has_another_address(draft: &Draft<'_>, service: Option<&ServiceFacts>) -> bool {
+    let service = service.filter(|_| draft.seen.desired.routing.service_per_pod);
     service.is_some_and(|service| families::is_of_another_family(draft.seen, service))
 }
 

@@ -3,16 +3,13 @@
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
 use super::{Adds, Draft, TakesAway, is_ours};
-use crate::{PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{PodFacts, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let is_well = |pod: &PodFacts| pod.ready && pod.phase == PodPhase::Running && pod.deleted_since.is_none();
-    let is_well = |id: &ProcessGroupId, group: &ProcessGroup| {
-        let pod = draft.roster.pod(id, group.class);
-        pod.is_some_and(|pod| is_well(pod) && is_ours(&draft.seen.desired, pod))
-    };
-    let ids: Vec<ProcessGroupId> =
-        draft.status.groups.iter().filter(|(id, group)| !is_well(id, group)).map(|(id, _)| id.clone()).collect();
+    let is_well = |pod: Option<&PodFacts>| pod.is_some_and(|pod| is_well(pod) && is_ours(&draft.seen.desired, pod));
+    let unwell = draft.groups().filter(|(_, _, objects)| !is_well(objects.pod));
+    let ids: Vec<ProcessGroupId> = unwell.map(|(id, ..)| id.clone()).collect();
     for id in ids {
         let group = &draft.status.groups[&id];
         let name = objects::pod_name(&draft.seen.desired, group.class, &id);

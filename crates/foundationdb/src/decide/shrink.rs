@@ -12,11 +12,13 @@ use super::{Draft, moves};
 use crate::{ProcessClass, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    for class in ProcessClass::ALL {
-        let want = draft.seen.desired.counts.get(class).copied().unwrap_or(0) as usize;
-        let have = draft.live(*class).count();
-        if have > want && !moves::chooses(draft) {
-            shrink(draft, *class, have, want);
+    if moves::chooses(draft) {
+        return;
+    }
+    for (class, have) in draft.live_counts() {
+        let want = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
+        if have > want {
+            shrink(draft, class, have, want);
         }
     }
 }

@@ -172,6 +172,8 @@ const UNREADABLE: [&str; 5] = [
 ];
 /// In the list of unfinished exclusions this stands for a log of an old generation whose address nobody knows.
 pub const UNKNOWN_LOG: &str = "0.0.0.0:0";
+/// The cluster's domain is behind this in the name of a pod.
+const DOMAIN: &str = ".svc.";
 /// More old generations of the log than this mean recoveries that follow each other; nothing may add to them.
 pub const MOST_GENERATIONS: u64 = 10;
 
@@ -261,8 +263,28 @@ pub fn host(address: &str) -> &str {
 
 /// Whether two names are those of one pod. The cluster's domain behind `.svc.` may have changed since one of them was written down.
 pub fn is_one_pod(one: &str, other: &str) -> bool {
-    let pod = |name: &str| name.split_once(".svc.").map(|(pod, _)| pod.to_owned());
-    one == other || pod(one).is_some_and(|one| pod(other) == Some(one))
+    NamedHost::of(one).is(other)
+}
+
+/// A host that many names are compared with: what they are to have in common is found once.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedHost<'a> {
+    host: &'a str,
+    /// What a name says of its pod, without the cluster's domain.
+    pod: Option<&'a str>,
+}
+
+impl<'a> NamedHost<'a> {
+    /// An address or a name.
+    pub fn of(host: &'a str) -> Self {
+        Self { host, pod: host.split_once(DOMAIN).map(|(pod, _)| pod) }
+    }
+
+    /// Whether it is this one, as [`is_one_pod`] says.
+    pub fn is(self, name: &str) -> bool {
+        let is_the_pod = |pod| name.strip_prefix(pod).is_some_and(|rest| rest.starts_with(DOMAIN));
+        self.host == name || self.pod.is_some_and(is_the_pod)
+    }
 }
 
 /// An address without `:tls` and without the mark of having been found by name.
@@ -274,4 +296,19 @@ pub fn bare(address: &str) -> &str {
 /// The port of a bare address.
 pub fn port(address: &str) -> &str {
     address.rsplit_once(':').map_or("", |(_, port)| port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_pod;
+
+    #[test]
+    fn a_pod_is_known_by_its_name_whatever_the_domain_is() {
+        let pod = "c-storage-1.c.ns.svc.cluster.local";
+        assert!(is_one_pod(pod, pod) && is_one_pod(pod, "c-storage-1.c.ns.svc.example.com"));
+        for other in ["c-storage-12.c.ns.svc.cluster.local", "c-storage.c.ns.svc.cluster.local", "c-storage-1.c.ns", "10.0.0.1"] {
+            assert!(!is_one_pod(pod, other) && !is_one_pod(other, pod), "{other}");
+        }
+        assert!(is_one_pod("10.0.0.1", "10.0.0.1") && !is_one_pod("10.0.0.1", "10.0.0.11"));
+    }
 }

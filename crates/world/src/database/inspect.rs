@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::Database;
+use super::process::Process;
 use super::recovery::Phase;
 
 /// A server that runs, as it really is.
@@ -43,6 +44,57 @@ impl Server {
     }
 }
 
+/// A server that runs, for whoever looks at all of them after every step and knows most of them already.
+#[derive(Clone, Copy)]
+pub(crate) struct Running<'a> {
+    database: &'a Database,
+    process: &'a Process,
+}
+
+impl<'a> Running<'a> {
+    pub(crate) fn address(self) -> &'a str {
+        self.process.address()
+    }
+
+    pub(crate) fn group(self) -> &'a str {
+        self.process.spec.localities.get("instance_id").map_or("", String::as_str)
+    }
+
+    pub(crate) fn is_excluded(self) -> bool {
+        self.database.excludes(self.address(), self.process.localities())
+    }
+
+    pub(crate) fn coordinates(self) -> bool {
+        let name = self.process.spec.name.as_deref();
+        self.database.connection.addresses().any(|coordinator| coordinator == self.address() || name == Some(coordinator))
+    }
+
+    /// Whether it is this one, which has not been started again since.
+    pub(crate) fn is(self, known: &Server) -> bool {
+        let Process { spec, started, .. } = self.process;
+        let at_its_place = known.address == self.address() && known.volume == spec.volume && known.group == self.group();
+        at_its_place && known.started == *started && known.command_line == spec.command_line
+    }
+
+    pub(crate) fn server(self) -> Server {
+        let Process { spec, started, .. } = self.process;
+        let zone = self.process.zone();
+        Server {
+            address: self.address().to_owned(),
+            name: spec.name.clone(),
+            group: self.group().to_owned(),
+            class: spec.class.clone(),
+            zone: zone.to_owned(),
+            physical_zone: spec.localities.get("physical_zone").map_or(zone, String::as_str).to_owned(),
+            volume: spec.volume.clone(),
+            command_line: spec.command_line.clone(),
+            started: *started,
+            excluded: self.is_excluded(),
+            coordinates: self.coordinates(),
+        }
+    }
+}
+
 /// The coordinators, counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
@@ -57,22 +109,12 @@ pub struct Quorum {
 impl Database {
     /// Every server that runs and has found the cluster: one that has not serves nobody.
     pub fn servers(&self) -> impl Iterator<Item = Server> {
-        self.joined().map(|process| {
-            let named = |coordinator: &str| coordinator == process.address() || process.spec.name.as_deref() == Some(coordinator);
-            Server {
-                address: process.address().to_owned(),
-                name: process.spec.name.clone(),
-                group: process.spec.localities.get("instance_id").cloned().unwrap_or_default(),
-                class: process.spec.class.clone(),
-                zone: process.zone().to_owned(),
-                physical_zone: process.localities().get("physical_zone").map_or(process.zone(), String::as_str).to_owned(),
-                volume: process.spec.volume.clone(),
-                command_line: process.spec.command_line.clone(),
-                started: process.started,
-                excluded: self.excludes(process.address(), process.localities()),
-                coordinates: self.connection.addresses().any(named),
-            }
-        })
+        self.running().map(Running::server)
+    }
+
+    /// The same, not written out yet.
+    pub(crate) fn running(&self) -> impl Iterator<Item = Running<'_>> {
+        self.joined().map(|process| Running { database: self, process })
     }
 
     /// Why a volume can't go, if so: copies of data that too few others have, or logs that are still needed.

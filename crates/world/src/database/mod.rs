@@ -36,6 +36,7 @@ mod versions;
 pub use calls::{Progress, Ticket};
 pub use configuration::mode_keys;
 pub use database::Database;
+pub(crate) use inspect::Running;
 pub use inspect::{Quorum, Server};
 pub use policy::Policy;
 pub use process::{Exit, ProcessSpec};

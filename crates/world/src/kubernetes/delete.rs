@@ -6,7 +6,6 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::object::Metadata;
-use super::present;
 use super::request::Call;
 use super::selector::Selector;
 use super::state::{Outcome, Reply, State};
@@ -83,8 +82,7 @@ impl State {
             self.delete_object(&one, object, &options)?;
         }
         let metadata = json!({"resourceVersion": self.store.revision().to_string()});
-        let body = present::list(present::Form::Object, &call.resource, &matching, &metadata, self.now);
-        Ok(Outcome::Other { code: 200, body }.into())
+        Ok(Outcome::List { resource: Arc::clone(&call.resource), items: matching, metadata }.into())
     }
 
     /// Deletes one object, or marks it. Says whether it is gone.

@@ -165,7 +165,7 @@ fn shown(reply: Reply) -> Value {
     match reply.outcome {
         Outcome::Object { resource, object, .. } => present::versioned(&resource, &object),
         Outcome::Other { body, .. } => body,
-        Outcome::Watch(_) => Value::Null,
+        Outcome::List { .. } | Outcome::Watch(_) => Value::Null,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::custom::unknown_fields;
 use super::request::Options;
 use super::resource::Resource;
 use super::schemas;
@@ -12,8 +11,8 @@ use super::status::Status;
 pub(crate) fn check(resource: &Resource, options: &Options, object: &mut Value) -> Result<Vec<String>, Status> {
     let unknown = match &resource.custom {
         Some(custom) if custom.preserve_unknown => vec![],
-        Some(custom) => unknown_fields(&custom.schema, object),
-        None => schemas::built_in(resource).map_or_else(Vec::new, |schema| unknown_fields(schema, object)),
+        Some(custom) => custom.known_fields.prune(object),
+        None => schemas::known_fields(resource).map_or_else(Vec::new, |known| known.prune(object)),
     };
     let texts: Vec<String> = unknown.into_iter().map(|field| format!("unknown field \"{field}\"")).collect();
     match options.text("fieldValidation") {

@@ -304,20 +304,21 @@ fn executed(state: &mut State, call: &Call, info: &CallInfo, as_of: Option<u64>,
 }
 
 fn shown(state: &State, call: &Call, reply: Reply) -> (Answer, u16) {
+    // Only reads are shown in another form.
+    let form = if matches!(call.verb, Verb::Get | Verb::List) { call.form } else { present::Form::Object };
     let (code, body) = match reply.outcome {
         Outcome::Watch(watch) => {
             let timeout = call.options.number("timeoutSeconds").filter(|seconds| *seconds > 0).map(Duration::from_secs);
             return (Answer::Watch { watch, timeout }, 200);
         }
         Outcome::Object { code, resource, object } => {
-            // Only reads are shown in another form.
-            let form = if matches!(call.verb, Verb::Get | Verb::List) { call.form } else { present::Form::Object };
             let text = match form {
                 present::Form::Object => present::versioned_text(&resource, &object),
                 other => present::object(other, &resource, &object, state.now).to_string(),
             };
             (code, text)
         }
+        Outcome::List { resource, items, metadata } => (200, present::list_text(form, &resource, &items, &metadata, state.now)),
         // A JSON value can always be written, and its `Display` takes twice as long.
         Outcome::Other { code, body } => (code, serde_json::to_string(&body).unwrap_or_default()),
     };

@@ -56,17 +56,23 @@ pub(crate) fn versioned_text(resource: &Resource, stored: &Value) -> String {
         return versioned(resource, stored).to_string();
     }
     // Keys are text and values are JSON already, so writing them can't fail.
-    serde_json::to_string(&Versioned(resource, stored)).unwrap_or_default()
+    serde_json::to_string(&Versioned { resource, stored, says_its_kind: true }).unwrap_or_default()
 }
 
-struct Versioned<'a>(&'a Resource, &'a Value);
+struct Versioned<'a> {
+    resource: &'a Resource,
+    stored: &'a Value,
+    says_its_kind: bool,
+}
 
 impl Serialize for Versioned<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(resource, stored) = self;
+        let Self { resource, stored, says_its_kind } = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kind", &resource.kind)?;
-        map.serialize_entry("apiVersion", &resource.api_version())?;
+        if *says_its_kind {
+            map.serialize_entry("kind", &resource.kind)?;
+            map.serialize_entry("apiVersion", &resource.api_version())?;
+        }
         for (key, value) in stored.as_object().into_iter().flatten() {
             if key != "kind" && key != "apiVersion" {
                 map.serialize_entry(key, value)?;
@@ -91,7 +97,39 @@ pub(crate) fn object(form: Form, resource: &Resource, stored: &Value, now: Times
     }
 }
 
-pub(crate) fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: &Value, now: Timestamp) -> Value {
+/// Objects of one kind, as text.
+pub(crate) fn list_text(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: &Value, now: Timestamp) -> String {
+    let text = if form == Form::Object && resource.group != "events.k8s.io" {
+        serde_json::to_string(&Listed { resource, items, metadata })
+    } else {
+        serde_json::to_string(&list(form, resource, items, metadata, now))
+    };
+    text.unwrap_or_default()
+}
+
+/// A list without a copy of what is in it.
+struct Listed<'a> {
+    resource: &'a Resource,
+    items: &'a [Arc<Value>],
+    metadata: &'a Value,
+}
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { resource, items, metadata } = self;
+        // Lists of built-in kinds leave the kind of their items to the list; custom ones repeat it.
+        let says_its_kind = resource.custom.is_some();
+        let items: Vec<_> = items.iter().map(|stored| Versioned { resource, stored, says_its_kind }).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", &format!("{}List", resource.kind))?;
+        map.serialize_entry("apiVersion", &resource.api_version())?;
+        map.serialize_entry("metadata", metadata)?;
+        map.serialize_entry("items", &items)?;
+        map.end()
+    }
+}
+
+fn list(form: Form, resource: &Resource, items: &[Arc<Value>], metadata: &Value, now: Timestamp) -> Value {
     let listed = |kind: String, api_version: String, items: Vec<Value>| json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items});
     match form {
         Form::Object => {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::present;
 use super::request::Call;
 use super::selector::Selector;
 use super::state::{Outcome, Reply, State};
@@ -94,9 +93,8 @@ impl State {
                 metadata["remainingItemCount"] = remaining.into();
             }
         }
-        let items: Vec<_> = page.into_iter().map(|(_, object)| object).collect();
-        let body = present::list(call.form, &call.resource, &items, &metadata, self.now);
-        Ok(Outcome::Other { code: 200, body }.into())
+        let items = page.into_iter().map(|(_, object)| object).collect();
+        Ok(Outcome::List { resource: Arc::clone(&call.resource), items, metadata }.into())
     }
 
     fn check_list_options(&self, call: &Call, asked: Option<u64>) -> Result<(), Status> {

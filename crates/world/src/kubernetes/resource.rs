@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::custom;
+use super::custom::{self, KnownFields};
 
 /// A kind of object in one version, as it is served.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,9 @@ pub(crate) struct Manners {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Custom {
     pub(crate) schema: Value,
+    pub(crate) known_fields: KnownFields,
+    /// The part of the schema that leads to defaults.
+    pub(crate) defaults: Value,
     /// Most have none, and then a write to the status is spared the walk.
     pub(crate) status_has_rules: bool,
     pub(crate) columns: Vec<Value>,
@@ -236,7 +239,7 @@ impl Registry {
 fn custom_resource(crd: &Value, version: &Value) -> Resource {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect();
-    let names = &crd["spec"]["names"];
+    let (names, schema) = (&crd["spec"]["names"], &version["schema"]["openAPIV3Schema"]);
     let subresources: Vec<String> = version["subresources"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
     Resource {
         group: text(&crd["spec"]["group"]),
@@ -250,8 +253,10 @@ fn custom_resource(crd: &Value, version: &Value) -> Resource {
         storage: text(&crd["metadata"]["name"]),
         manners: CUSTOM,
         custom: Some(Arc::new(Custom {
-            schema: version["schema"]["openAPIV3Schema"].clone(),
-            status_has_rules: custom::status_has_rules(&version["schema"]["openAPIV3Schema"]),
+            known_fields: KnownFields::of(schema),
+            defaults: custom::leading_to_defaults(schema),
+            status_has_rules: custom::status_has_rules(schema),
+            schema: schema.clone(),
             columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),
             scale: version["subresources"].get("scale").cloned(),
             preserve_unknown: crd["spec"]["preserveUnknownFields"] == true,

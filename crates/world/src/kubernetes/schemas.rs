@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use super::custom::KnownFields;
 use super::resource::Resource;
 
 static SCHEMAS: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
@@ -33,9 +34,17 @@ static SCHEMAS: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
     ])
 });
 
+static FIELDS: LazyLock<BTreeMap<&'static str, KnownFields>> =
+    LazyLock::new(|| SCHEMAS.iter().map(|(storage, schema)| (*storage, KnownFields::of(schema))).collect());
+
 /// The schema of a built-in kind, without references; none for kinds whose schema is recursive.
 pub(crate) fn built_in(resource: &Resource) -> Option<&'static Value> {
     SCHEMAS.get(resource.storage.as_str()).filter(|_| resource.custom.is_none())
+}
+
+/// The fields of a built-in kind.
+pub(crate) fn known_fields(resource: &Resource) -> Option<&'static KnownFields> {
+    FIELDS.get(resource.storage.as_str()).filter(|_| resource.custom.is_none())
 }
 
 fn schema<T: JsonSchema>() -> Value {

@@ -36,6 +36,8 @@ pub(crate) struct State {
 pub(crate) enum Outcome {
     /// An object of the kind the call was about.
     Object { code: u16, resource: Arc<Resource>, object: Arc<Value> },
+    /// Objects of that kind, and the metadata of their list.
+    List { resource: Arc<Resource>, items: Vec<Arc<Value>>, metadata: Value },
     /// Something else, sent as it is.
     Other { code: u16, body: Value },
     /// A stream of events.

@@ -41,8 +41,7 @@ impl Looking {
 impl Database {
     pub(super) fn look(&mut self, looking: &mut Looking, connection: &str) -> Progress {
         if looking.status.is_none() && self.now >= looking.shows {
-            // A JSON value can always be written.
-            looking.status = Some(Octets(serde_json::to_vec(&self.status(connection)).unwrap_or_default()));
+            looking.status = Some(Octets(self.written_status(connection)));
         }
         if self.now >= looking.patience && self.now < looking.arrives {
             return Progress::Done(Err(Failure::Timeout { milliseconds: looking.allowed }));

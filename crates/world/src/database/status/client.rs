@@ -1,10 +1,11 @@
 //! The part of the status that the client adds, and all there is of it when the cluster does not answer.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::Database;
 use super::super::connection::Connection;
-use super::protocol_of;
+use super::section::{Part, Section};
+use super::{data, protocol_of};
 
 /// Why there is no answer from the cluster.
 #[derive(Clone, Copy)]
@@ -41,12 +42,9 @@ pub(super) fn without_cluster(database: &Database, connection: &Connection, miss
 }
 
 /// A status with a cluster, and with what the client makes of it.
-pub(super) fn with_cluster(database: &Database, cluster: Map<String, Value>) -> Value {
+pub(super) fn with_cluster<'a>(database: &Database, cluster: Section<'a>, is_quiet: bool) -> Section<'a> {
     let available = database.available();
-    let quiet = |messages: &Value| messages.as_array().is_none_or(Vec::is_empty);
-    let processes_quiet = cluster["processes"].as_object().is_some_and(|all| all.values().all(|it| quiet(&it["messages"])));
-    let data_well = cluster.get("data").is_some_and(|data| data["state"]["healthy"] != json!(false));
-    let healthy = available && quiet(&cluster["messages"]) && processes_quiet && data_well;
+    let healthy = available && is_quiet && data::is_well(database);
     let client = json!({
         "cluster_file": {"path": "fdb.cluster", "up_to_date": true},
         "coordinators": coordinators(database, &database.connection, true),
@@ -54,7 +52,7 @@ pub(super) fn with_cluster(database: &Database, cluster: Map<String, Value>) -> 
         "messages": [],
         "timestamp": database.now.as_second(),
     });
-    Value::Object(Map::from_iter([("client".to_owned(), client), ("cluster".to_owned(), Value::Object(cluster))]))
+    Section::from_iter([("client", Part::from(client)), ("cluster", cluster.into())])
 }
 
 fn coordinators(database: &Database, connection: &Connection, quorum: bool) -> Value {

@@ -72,14 +72,25 @@ pub(super) fn of(database: &Database, configuration: &Configuration) -> Option<V
     }))
 }
 
+/// Whether there is a data distributor that does not say of the data that it is unwell.
+pub(super) fn is_well(database: &Database) -> bool {
+    let says_nothing = database.ready_distributor().is_none();
+    database.distributor.is_some() && (says_nothing || is_healthy(highest_priority(database)))
+}
+
+fn is_healthy(priority: u32) -> bool {
+    !matches!(priority, priority::NONE_LEFT | priority::ONE_LEFT | priority::TWO_LEFT | priority::UNHEALTHY)
+}
+
 fn state(priority: u32, replicas: usize) -> Value {
-    let state = |healthy: bool, name: &str, description: &str| json!({"healthy": healthy, "name": name, "description": description, "min_replicas_remaining": replicas});
+    let healthy = is_healthy(priority);
+    let state = |name: &str, description: &str| json!({"healthy": healthy, "name": name, "description": description, "min_replicas_remaining": replicas});
     match priority {
-        priority::NONE_LEFT => state(false, "missing_data", "No replicas remain of some data"),
-        priority::ONE_LEFT => state(false, "healing", "Only one replica remains of some data"),
-        priority::TWO_LEFT => state(false, "healing", "Only two replicas remain of some data"),
-        priority::UNHEALTHY => state(false, "healing", "Restoring replication factor"),
-        priority::UNDESIRED => state(true, "healthy_removing_server", "Removing storage server"),
+        priority::NONE_LEFT => state("missing_data", "No replicas remain of some data"),
+        priority::ONE_LEFT => state("healing", "Only one replica remains of some data"),
+        priority::TWO_LEFT => state("healing", "Only two replicas remain of some data"),
+        priority::UNHEALTHY => state("healing", "Restoring replication factor"),
+        priority::UNDESIRED => state("healthy_removing_server", "Removing storage server"),
         _ => json!({"healthy": true, "name": "healthy", "min_replicas_remaining": replicas}),
     }
 }

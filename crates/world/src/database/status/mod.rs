@@ -9,31 +9,42 @@ mod messages;
 mod partial;
 mod plain;
 mod processes;
+mod section;
 mod tolerance;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub(super) use partial::without_storage_servers;
 
 use super::Database;
 use super::configuration::{Configuration, engine};
+use super::connection::Connection;
 use super::coordination::Route;
 use super::exclusion::Exclusion;
 use super::keyspace::LOCKED;
 use super::process::protocol;
 use super::recovery::{Phase, Stuck};
 use super::times;
+use section::{Part, Section};
 
 impl Database {
     /// `status json`, as a client with this connection string gets it.
     pub fn status(&self, connection: &str) -> Value {
-        match (self.route(connection), &self.phase) {
-            (Some(Route::Here), Phase::Leaderless(_)) => client::without_cluster(self, &self.connection, client::Missing::Leader),
-            (Some(Route::Here), _) => self.whole_status(),
-            (Some(Route::NoQuorum(connection)), _) => client::without_cluster(self, &connection, client::Missing::Quorum),
-            (Some(Route::Unknown(connection)), _) => client::without_cluster(self, &connection, client::Missing::Database),
-            (None, _) => client::without_cluster(self, &self.connection, client::Missing::Database),
-        }
+        serde_json::from_slice(&self.written_status(connection)).unwrap_or_default()
+    }
+
+    /// The same as it is sent.
+    pub(super) fn written_status(&self, connection: &str) -> Vec<u8> {
+        let without = |connection: &Connection, missing| Part::from(client::without_cluster(self, connection, missing));
+        let document = match (self.route(connection), &self.phase) {
+            (Some(Route::Here), Phase::Leaderless(_)) => without(&self.connection, client::Missing::Leader),
+            (Some(Route::Here), _) => self.whole_status().into(),
+            (Some(Route::NoQuorum(connection)), _) => without(&connection, client::Missing::Quorum),
+            (Some(Route::Unknown(connection)), _) => without(&connection, client::Missing::Database),
+            (None, _) => without(&self.connection, client::Missing::Database),
+        };
+        // A document has text for names, so it can always be written.
+        serde_json::to_vec(&document).unwrap_or_default()
     }
 
     /// How long it takes to ask for the status: longest when it matters most.
@@ -69,68 +80,69 @@ impl Database {
         self.configuration.as_ref().filter(|_| !unreadable)
     }
 
-    fn whole_status(&self) -> Value {
-        let mut cluster = Map::new();
+    fn whole_status(&self) -> Section<'_> {
+        let mut cluster = Section::default();
         let messages = messages::of(self);
-        cluster.insert("active_tss_count".into(), json!(0));
-        cluster.insert("bounce_impact".into(), self.bounce_impact());
-        cluster.insert("clients".into(), plain::clients(self));
-        cluster.insert("cluster_controller_timestamp".into(), json!(self.now.as_second()));
-        cluster.insert("connection_string".into(), json!(self.connection.to_string()));
-        cluster.insert("datacenter_lag".into(), json!({"seconds": 0, "versions": 0}));
-        cluster.insert("degraded_processes".into(), json!(0));
-        cluster.insert("generation".into(), json!(self.generation));
-        cluster.insert("incompatible_connections".into(), json!([]));
-        cluster.insert("lowest_compatible_protocol_version".into(), json!("fdb00b072000000"));
-        cluster.insert("newest_protocol_version".into(), json!(self.protocol_version()));
-        cluster.insert("protocol_version".into(), json!(self.protocol_version()));
-        cluster.insert("machines".into(), processes::machines(self));
-        cluster.insert("processes".into(), processes::processes(self));
+        cluster.add("active_tss_count", json!(0));
+        cluster.add("bounce_impact", self.bounce_impact());
+        cluster.add("clients", plain::clients(self));
+        cluster.add("cluster_controller_timestamp", json!(self.now.as_second()));
+        cluster.add("connection_string", json!(self.connection.to_string()));
+        cluster.add("datacenter_lag", json!({"seconds": 0, "versions": 0}));
+        cluster.add("degraded_processes", json!(0));
+        cluster.add("generation", json!(self.generation));
+        cluster.add("incompatible_connections", json!([]));
+        cluster.add("lowest_compatible_protocol_version", json!("fdb00b072000000"));
+        cluster.add("newest_protocol_version", json!(self.protocol_version()));
+        cluster.add("protocol_version", json!(self.protocol_version()));
+        cluster.add("machines", processes::machines(self));
+        cluster.add("processes", processes::processes(self));
         if let Some(state) = self.recovery_state() {
-            cluster.insert("recovery_state".into(), state);
+            cluster.add("recovery_state", state);
         }
         self.maintenance_status(&mut cluster);
         if let Some(configuration) = self.readable_configuration() {
             self.readable_parts(&mut cluster, configuration);
         } else {
-            cluster.insert("idempotency_ids".into(), json!({}));
-            cluster.insert("layers".into(), json!({"_error": "configurationMissing", "_valid": false}));
-            cluster.insert("version_epoch".into(), json!({}));
+            cluster.add("idempotency_ids", json!({}));
+            cluster.add("layers", json!({"_error": "configurationMissing", "_valid": false}));
+            cluster.add("version_epoch", json!({}));
         }
-        cluster.insert("messages".into(), Value::Array(messages));
-        client::with_cluster(self, cluster)
+        let is_quiet = messages.is_empty() && processes::are_quiet(self);
+        cluster.add("messages", Value::Array(messages));
+        client::with_cluster(self, cluster, is_quiet)
     }
 
-    fn readable_parts(&self, cluster: &mut Map<String, Value>, configuration: &Configuration) {
+    fn readable_parts(&self, cluster: &mut Section<'_>, configuration: &Configuration) {
         let locked = self.keys.get(LOCKED).filter(|uid| !uid.is_empty());
         let lock = locked
             .map_or_else(|| json!({"locked": false}), |uid| json!({"locked": true, "lock_uid": String::from_utf8_lossy(uid)}));
-        cluster.insert("active_primary_dc".into(), json!(self.processes.get(&self.controller).map_or("", |it| it.datacenter())));
-        cluster.insert("configuration".into(), self.configuration_status(configuration));
-        cluster.insert("database_available".into(), json!(true));
-        cluster.insert("database_lock_state".into(), lock);
-        cluster.insert("fault_tolerance".into(), tolerance::of(self, configuration));
-        cluster.insert("full_replication".into(), json!(true));
-        cluster.insert("idempotency_ids".into(), json!({"size_bytes": 0}));
-        cluster.insert("latency_probe".into(), plain::latency_probe());
-        cluster.insert("layers".into(), json!({"_valid": true}));
-        cluster.insert("logs".into(), data::logs(self));
-        cluster.insert("version_epoch".into(), json!({"enabled": false}));
-        cluster.insert("workload".into(), plain::workload());
+        cluster.add("active_primary_dc", json!(self.processes.get(&self.controller).map_or("", |it| it.datacenter())));
+        cluster.add("configuration", self.configuration_status(configuration));
+        cluster.add("database_available", json!(true));
+        cluster.add("database_lock_state", lock);
+        cluster.add("fault_tolerance", tolerance::of(self, configuration));
+        cluster.add("full_replication", json!(true));
+        cluster.add("idempotency_ids", json!({"size_bytes": 0}));
+        cluster.add("latency_probe", &plain::LATENCY_PROBE);
+        cluster.add("layers", json!({"_valid": true}));
+        cluster.add("logs", data::logs(self));
+        cluster.add("version_epoch", json!({"enabled": false}));
+        cluster.add("workload", &plain::WORKLOAD);
         if self.available() {
-            cluster.insert("page_cache".into(), json!({"log_hit_rate": 1, "storage_hit_rate": 1}));
-            cluster.insert("qos".into(), plain::qos());
+            cluster.add("page_cache", json!({"log_hit_rate": 1, "storage_hit_rate": 1}));
+            cluster.add("qos", &plain::QOS);
             if let Some(data) = data::of(self, configuration) {
-                cluster.insert("data".into(), data);
+                cluster.add("data", data);
             }
         }
     }
 
-    fn maintenance_status(&self, cluster: &mut Map<String, Value>) {
+    fn maintenance_status(&self, cluster: &mut Section<'_>) {
         if let Some(maintenance) = &self.maintenance {
-            cluster.insert("maintenance_zone".into(), json!(maintenance.zone));
+            cluster.add("maintenance_zone", json!(maintenance.zone));
             let left = maintenance.until.duration_since(self.now).as_secs();
-            cluster.insert("maintenance_seconds_remaining".into(), json!(left));
+            cluster.add("maintenance_seconds_remaining", json!(left));
         }
     }
 

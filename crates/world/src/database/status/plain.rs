@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::Database;
+use super::section::{Fixed, Part, Section, fixed};
 
 /// Latencies are printed once they were measured for this long.
 pub(super) const MEASURED_AFTER: SignedDuration = SignedDuration::from_secs(60);
@@ -17,43 +18,61 @@ pub(super) fn id(address: &str, role: &str) -> String {
     format!("{hash:016x}")
 }
 
-fn counter() -> Value {
-    json!({"counter": 0, "hz": 0, "roughness": -1})
-}
+static COUNTER: Fixed = Fixed::new(|| fixed(&json!({"counter": 0, "hz": 0, "roughness": -1})));
+
+static LATENCIES: Fixed = Fixed::new(|| fixed(&latencies()));
 
 fn latencies() -> Value {
     json!({"count": 35, "max": 0.001, "mean": 0.001, "median": 0.001, "min": 0.001, "p25": 0.001, "p90": 0.001, "p95": 0.001,
         "p99": 0.001, "p99.9": 0.001})
 }
 
+/// The latencies of a GRV proxy, by priority.
+static LATENCIES_BY_PRIORITY: Fixed = Fixed::new(|| fixed(&json!({"batch": latencies(), "default": latencies()})));
+
 /// A commit proxy.
-pub(super) fn commit_proxy(address: &str, measured: bool) -> Value {
-    let mut role = json!({"id": id(address, "commit_proxy"), "role": "commit_proxy"});
+pub(super) fn commit_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
+    let mut role = role("commit_proxy", &id(address, "commit_proxy"));
     if measured {
-        role["commit_batching_window_size"] = latencies();
-        role["commit_latency_statistics"] = latencies();
+        role.add("commit_batching_window_size", &LATENCIES);
+        role.add("commit_latency_statistics", &LATENCIES);
     }
     role
 }
 
 /// A GRV proxy.
-pub(super) fn grv_proxy(address: &str, measured: bool) -> Value {
-    let mut role = json!({"id": id(address, "grv_proxy"), "role": "grv_proxy"});
+pub(super) fn grv_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
+    let mut role = role("grv_proxy", &id(address, "grv_proxy"));
     if measured {
-        role["grv_latency_statistics"] = json!({"batch": latencies(), "default": latencies()});
+        role.add("grv_latency_statistics", &LATENCIES_BY_PRIORITY);
     }
     role
 }
 
+fn role<'a>(name: &'a str, id: &str) -> Section<'a> {
+    Section::from_iter([("id", Part::from(json!(id))), ("role", name.into())])
+}
+
 /// A log of the current generation.
-pub(super) fn log(id: u64, version: i64) -> Value {
-    json!({
-        "data_version": version, "durable_bytes": counter(), "id": format!("{id:016x}"), "input_bytes": counter(),
-        "kvstore_available_bytes": 72_213_135_360_u64, "kvstore_free_bytes": 72_213_135_360_u64,
-        "kvstore_total_bytes": 97_793_294_336_u64, "kvstore_used_bytes": 104_882_352,
-        "queue_disk_available_bytes": 72_213_135_360_u64, "queue_disk_free_bytes": 72_213_135_360_u64,
-        "queue_disk_total_bytes": 97_793_294_336_u64, "queue_disk_used_bytes": 651_264, "role": "log",
-    })
+pub(super) fn log<'a>(id: u64, version: i64) -> Section<'a> {
+    let mut role = role("log", &format!("{id:016x}"));
+    role.add("data_version", json!(version));
+    role.add("durable_bytes", &COUNTER);
+    role.add("input_bytes", &COUNTER);
+    let disk = [
+        ("kvstore_available_bytes", 72_213_135_360_u64),
+        ("kvstore_free_bytes", 72_213_135_360),
+        ("kvstore_total_bytes", 97_793_294_336),
+        ("kvstore_used_bytes", 104_882_352),
+        ("queue_disk_available_bytes", 72_213_135_360),
+        ("queue_disk_free_bytes", 72_213_135_360),
+        ("queue_disk_total_bytes", 97_793_294_336),
+        ("queue_disk_used_bytes", 651_264),
+    ];
+    for (name, bytes) in disk {
+        role.add(name, json!(bytes));
+    }
+    role
 }
 
 /// What is known of a storage server.
@@ -66,26 +85,56 @@ pub(super) struct Storage {
     pub measured: bool,
 }
 
+static DATA_LAG: Fixed = Fixed::new(|| fixed(&json!({"seconds": 0.012, "versions": 12_275})));
+static DURABILITY_LAG: Fixed = Fixed::new(|| fixed(&json!({"seconds": 5.0, "versions": 5_000_000})));
+
 /// A storage server.
-pub(super) fn storage(storage: &Storage) -> Value {
-    let mut role = json!({
-        "bytes_queried": counter(), "data_lag": {"seconds": 0.012, "versions": 12_275}, "data_version": storage.version,
-        "durability_lag": {"seconds": 5.0, "versions": 5_000_000}, "durable_bytes": counter(),
-        "durable_version": (storage.version - 5_000_000).max(0), "fetched_versions": counter(), "fetches_from_logs": counter(),
-        "finished_queries": counter(), "id": format!("{:016x}", storage.id), "input_bytes": counter(), "keys_queried": counter(),
-        "kvstore_available_bytes": 72_196_812_800_u64, "kvstore_free_bytes": 72_196_812_800_u64, "kvstore_inline_keys": 0,
-        "kvstore_total_bytes": 97_793_294_336_u64, "kvstore_total_nodes": 0, "kvstore_total_size": 0,
-        "kvstore_used_bytes": 104_861_752 + storage.stored, "local_rate": 100, "low_priority_queries": counter(),
-        "mutation_bytes": counter(), "mutations": counter(), "query_queue_max": 0, "role": "storage",
-        "storage_metadata": {
+pub(super) fn storage<'a>(storage: &Storage) -> Section<'a> {
+    let mut role = role("storage", &format!("{:016x}", storage.id));
+    for counted in [
+        "bytes_queried",
+        "durable_bytes",
+        "fetched_versions",
+        "fetches_from_logs",
+        "finished_queries",
+        "input_bytes",
+        "keys_queried",
+        "low_priority_queries",
+        "mutation_bytes",
+        "mutations",
+        "total_queries",
+    ] {
+        role.add(counted, &COUNTER);
+    }
+    role.add("data_lag", &DATA_LAG);
+    role.add("data_version", json!(storage.version));
+    role.add("durability_lag", &DURABILITY_LAG);
+    role.add("durable_version", json!((storage.version - 5_000_000).max(0)));
+    for (name, number) in [
+        ("kvstore_available_bytes", 72_196_812_800),
+        ("kvstore_free_bytes", 72_196_812_800),
+        ("kvstore_inline_keys", 0),
+        ("kvstore_total_bytes", 97_793_294_336),
+        ("kvstore_total_nodes", 0),
+        ("kvstore_total_size", 0),
+        ("kvstore_used_bytes", 104_861_752 + storage.stored),
+        ("local_rate", 100),
+        ("query_queue_max", 0),
+        ("stored_bytes", storage.stored),
+    ] {
+        role.add(name, json!(number));
+    }
+    role.add(
+        "storage_metadata",
+        json!({
             "created_time_datetime": storage.created.strftime("%Y-%m-%d %H:%M:%S.000 +0000").to_string(),
             "created_time_timestamp": storage.created.as_second(),
             "storage_engine": storage.engine,
-        },
-        "stored_bytes": storage.stored, "total_queries": counter(), "tss": false,
-    });
+        }),
+    );
+    role.add("tss", json!(false));
     if storage.measured {
-        role["read_latency_statistics"] = latencies();
+        role.add("read_latency_statistics", &LATENCIES);
     }
     role
 }
@@ -101,26 +150,32 @@ pub(super) fn clients(database: &Database) -> Value {
 }
 
 /// A disk.
-pub(super) fn disk() -> Value {
-    json!({"busy": 0, "free_bytes": 72_213_233_664_u64, "reads": {"counter": 0, "hz": 0, "sectors": 0},
-        "total_bytes": 97_793_294_336_u64, "writes": {"counter": 0, "hz": 0, "sectors": 0}})
-}
+pub(super) static DISK: Fixed = Fixed::new(|| {
+    fixed(&json!({"busy": 0, "free_bytes": 72_213_233_664_u64, "reads": {"counter": 0, "hz": 0, "sectors": 0},
+        "total_bytes": 97_793_294_336_u64, "writes": {"counter": 0, "hz": 0, "sectors": 0}}))
+});
 
 /// The memory of a process.
-pub(super) fn memory() -> Value {
-    json!({"available_bytes": 2_147_483_648_u64, "limit_bytes": 2_147_483_648_u64, "rss_bytes": 55_775_232,
-        "unused_allocated_memory": 131_072, "used_bytes": 542_306_304})
-}
+pub(super) static MEMORY: Fixed = Fixed::new(|| {
+    fixed(&json!({"available_bytes": 2_147_483_648_u64, "limit_bytes": 2_147_483_648_u64, "rss_bytes": 55_775_232,
+        "unused_allocated_memory": 131_072, "used_bytes": 542_306_304}))
+});
+
+/// The memory of a process that has not said how much of it it uses.
+pub(super) static MEMORY_LIMIT: Fixed = Fixed::new(|| fixed(&json!({"limit_bytes": 2_147_483_648_u64})));
+
+/// The processor time of a process.
+pub(super) static CPU: Fixed = Fixed::new(|| fixed(&json!({"usage_cores": 0.008})));
 
 fn rate(hz: f64) -> Value {
     json!({"hz": hz})
 }
 
 /// The network of a process.
-pub(super) fn network() -> Value {
-    json!({"connection_errors": rate(0.0), "connections_closed": rate(0.0), "connections_established": rate(0.0),
-        "current_connections": 11, "megabits_received": rate(0.047), "megabits_sent": rate(0.046), "tls_policy_failures": rate(0.0)})
-}
+pub(super) static NETWORK: Fixed = Fixed::new(|| {
+    fixed(&json!({"connection_errors": rate(0.0), "connections_closed": rate(0.0), "connections_established": rate(0.0),
+        "current_connections": 11, "megabits_received": rate(0.047), "megabits_sent": rate(0.046), "tls_policy_failures": rate(0.0)}))
+});
 
 /// A machine, without what tells it from others.
 pub(super) fn machine() -> Value {
@@ -130,18 +185,18 @@ pub(super) fn machine() -> Value {
 }
 
 /// What a probe measured.
-pub(super) fn latency_probe() -> Value {
-    json!({"batch_priority_transaction_start_seconds": 0.0004, "commit_seconds": 0.003,
-        "immediate_priority_transaction_start_seconds": 0.0007, "read_seconds": 0.0001, "transaction_start_seconds": 0.0008})
-}
+pub(super) static LATENCY_PROBE: Fixed = Fixed::new(|| {
+    fixed(&json!({"batch_priority_transaction_start_seconds": 0.0004, "commit_seconds": 0.003,
+        "immediate_priority_transaction_start_seconds": 0.0007, "read_seconds": 0.0001, "transaction_start_seconds": 0.0008}))
+});
 
 /// Quality of service: nothing is saturated.
-pub(super) fn qos() -> Value {
+pub(super) static QOS: Fixed = Fixed::new(|| {
     let limited =
         json!({"description": "The database is not being saturated by the workload.", "name": "workload", "reason_id": 2});
     let lag = json!({"seconds": 0.06, "versions": 58_773});
     let durability = json!({"seconds": 5.18, "versions": 5_181_300});
-    json!({
+    fixed(&json!({
         "batch_performance_limited_by": limited, "batch_released_transactions_per_second": 0.0001,
         "batch_transactions_per_second_limit": 90.9, "limiting_data_lag_storage_server": lag,
         "limiting_durability_lag_storage_server": durability, "limiting_queue_bytes_storage_server": 97_833_389,
@@ -150,18 +205,18 @@ pub(super) fn qos() -> Value {
         "transactions_per_second_limit": 119.4, "worst_data_lag_storage_server": lag,
         "worst_durability_lag_storage_server": durability, "worst_queue_bytes_log_server": 37_777_702,
         "worst_queue_bytes_storage_server": 97_833_389,
-    })
-}
+    }))
+});
 
 /// The workload: next to none.
-pub(super) fn workload() -> Value {
+pub(super) static WORKLOAD: Fixed = Fixed::new(|| {
     let none = || json!({"counter": 0, "hz": 0, "roughness": 0});
-    json!({
+    fixed(&json!({
         "bytes": {"read": none(), "written": none()},
         "keys": {"read": none()},
         "operations": {"location_requests": none(), "low_priority_reads": none(), "memory_errors": none(), "read_requests": none(),
             "reads": none(), "writes": none()},
         "transactions": {"committed": none(), "conflicted": none(), "rejected_for_queued_too_long": none(), "started": none(),
             "started_batch_priority": none(), "started_default_priority": none(), "started_immediate_priority": none()},
-    })
-}
+    }))
+});

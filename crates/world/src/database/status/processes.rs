@@ -8,53 +8,71 @@ use super::super::process::Process;
 use super::super::recovery::Phase;
 use super::super::times;
 use super::plain;
+use super::section::{Part, Section};
+
+/// What every process adds to the localities it was given.
+const PROCESS_ID: &str = "processid";
 
 /// All processes that the leader knows of, the recently dead among them.
-pub(super) fn processes(database: &Database) -> Value {
-    let dead = database.departed.values().map(|(process, _)| process);
-    let all = database.joined().chain(dead).map(|process| (process.id.clone(), one(database, process)));
-    Value::Object(all.collect())
+pub(super) fn processes(database: &Database) -> Section<'_> {
+    known(database).into_iter().map(|process| (process.id.as_str(), one(database, process))).collect()
 }
 
-fn one(database: &Database, process: &Process) -> Value {
+/// Whether none of them complains of anything.
+pub(super) fn are_quiet(database: &Database) -> bool {
+    known(database).into_iter().all(|process| messages(database, process).is_empty())
+}
+
+/// Each by its id. One that was started again has the id it had, and is listed as the dead one that it was until that is forgotten.
+fn known(database: &Database) -> Vec<&Process> {
+    let mut known: Vec<&Process> = database.joined().collect();
+    for (dead, _) in database.departed.values() {
+        match known.iter_mut().find(|process| process.id == dead.id) {
+            Some(process) => *process = dead,
+            None => known.push(dead),
+        }
+    }
+    known
+}
+
+fn one<'a>(database: &'a Database, process: &'a Process) -> Section<'a> {
     let age = database.now.duration_since(process.started);
     let address = process.address();
     let set = database.configuration.as_ref().is_some_and(|it| it.classes.get(address).is_some_and(|class| class != "default"));
-    let mut entry = Map::new();
-    entry.insert("address".into(), json!(process.spec.address));
-    entry.insert("class_source".into(), json!(if set { "set_class" } else { "command_line" }));
-    entry.insert("class_type".into(), json!(database.class(process)));
-    entry.insert("memory".into(), json!({"limit_bytes": 2_147_483_648_u64}));
-    entry.insert("messages".into(), Value::Array(messages(database, process)));
-    entry.insert("roles".into(), Value::Array(roles(database, process)));
+    let says_who_it_is = age >= times::SILENT;
+    let mut entry = Section::default();
+    entry.add("address", &process.spec.address);
+    entry.add("class_source", if set { "set_class" } else { "command_line" });
+    entry.add("class_type", database.class(process));
+    entry.add("memory", if says_who_it_is { &plain::MEMORY } else { &plain::MEMORY_LIMIT });
+    entry.add("messages", Value::Array(messages(database, process)));
+    entry.add("roles", roles(database, process));
     if database.readable_configuration().is_some() {
-        entry.insert("excluded".into(), json!(database.excludes(address, process.localities())));
+        entry.add("excluded", json!(database.excludes(address, process.localities())));
     }
     if age >= times::MUTE {
-        entry.insert("command_line".into(), json!(process.spec.command_line));
-        entry.insert("version".into(), json!(process.spec.version));
+        entry.add("command_line", &process.spec.command_line);
+        entry.add("version", &process.spec.version);
     }
-    if age >= times::SILENT {
-        entry.insert("cpu".into(), json!({"usage_cores": 0.008}));
-        entry.insert("disk".into(), plain::disk());
-        entry.insert("fault_domain".into(), json!(process.zone()));
-        entry.insert("locality".into(), json!(locality(process)));
-        entry.insert("machine_id".into(), json!(process.localities().get("machineid").map_or(process.zone(), String::as_str)));
-        entry.insert("memory".into(), plain::memory());
-        entry.insert("network".into(), plain::network());
-        entry.insert("run_loop_busy".into(), json!(0.006));
-        entry.insert("uptime_seconds".into(), json!(age.as_secs() / 5 * 5));
+    if says_who_it_is {
+        entry.add("cpu", &plain::CPU);
+        entry.add("disk", &plain::DISK);
+        entry.add("fault_domain", process.zone());
+        entry.add("locality", locality(process));
+        entry.add("machine_id", process.localities().get("machineid").map_or(process.zone(), String::as_str));
+        entry.add("network", &plain::NETWORK);
+        entry.add("run_loop_busy", json!(0.006));
+        entry.add("uptime_seconds", json!(age.as_secs() / 5 * 5));
         if database.maintenance.as_ref().is_some_and(|maintenance| maintenance.zone == process.zone()) {
-            entry.insert("under_maintenance".into(), json!(true));
+            entry.add("under_maintenance", json!(true));
         }
     }
-    Value::Object(entry)
+    entry
 }
 
-fn locality(process: &Process) -> Map<String, Value> {
-    let mut locality: Map<String, Value> = process.localities().iter().map(|(key, value)| (key.clone(), json!(value))).collect();
-    locality.insert("processid".into(), json!(process.id));
-    locality
+fn locality(process: &Process) -> Section<'_> {
+    let said = process.localities().iter().filter(|(key, _)| *key != PROCESS_ID);
+    said.map(|(key, value)| (key.as_str(), value)).chain([(PROCESS_ID, &process.id)]).collect()
 }
 
 /// A disk that fails is complained of. Versions jump at a recovery; a storage server that starts has to make up for the jump.
@@ -73,12 +91,12 @@ fn messages(database: &Database, process: &Process) -> Vec<Value> {
 }
 
 /// The roles of a process, in the order in which they are listed.
-fn roles(database: &Database, process: &Process) -> Vec<Value> {
+fn roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
     let address = process.address();
     let mut roles = Vec::new();
     let mut plain_role = |role: &str, has: bool| {
         if has {
-            roles.push(json!({"id": plain::id(address, role), "role": role}));
+            roles.push(json!({"id": plain::id(address, role), "role": role}).into());
         }
     };
     let readable = database.readable_configuration().is_some();
@@ -98,12 +116,12 @@ fn roles(database: &Database, process: &Process) -> Vec<Value> {
     }
     for generation in database.logs.iter().skip(1) {
         for server in generation.servers.iter().filter(|server| server.volume == process.spec.volume) {
-            roles.push(json!({"id": format!("{:016x}", server.id), "role": "log"}));
+            roles.push(json!({"id": format!("{:016x}", server.id), "role": "log"}).into());
         }
     }
     let name = process.spec.name.as_deref();
     if database.connection.addresses().any(|coordinator| coordinator == address || Some(coordinator) == name) {
-        roles.push(json!({"role": "coordinator"}));
+        roles.push(json!({"role": "coordinator"}).into());
     }
     if database.available() {
         roles.extend(working_roles(database, process));
@@ -111,36 +129,37 @@ fn roles(database: &Database, process: &Process) -> Vec<Value> {
     roles
 }
 
-fn working_roles(database: &Database, process: &Process) -> Vec<Value> {
+fn working_roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
     let address = process.address();
     let Phase::Accepting { since, .. } = database.phase else { return Vec::new() };
     let measured = |since: jiff::Timestamp| database.now.duration_since(since) >= plain::MEASURED_AFTER;
     let has = |addresses: &[String]| addresses.iter().any(|it| it == address);
     let mut roles = Vec::new();
     if has(&database.roles.commit_proxies) {
-        roles.push(plain::commit_proxy(address, measured(since)));
+        roles.push(plain::commit_proxy(address, measured(since)).into());
     }
     if has(&database.roles.grv_proxies) {
-        roles.push(plain::grv_proxy(address, measured(since)));
+        roles.push(plain::grv_proxy(address, measured(since)).into());
     }
     let current = database.logs.first().into_iter().flat_map(|generation| &generation.servers);
     for server in current.filter(|server| server.address == address && server.volume == process.spec.volume) {
-        roles.push(plain::log(server.id, database.versions.read(database.now)));
+        roles.push(plain::log(server.id, database.versions.read(database.now)).into());
     }
     let store = database.volumes.get(&process.spec.volume).and_then(|volume| volume.store);
     if let Some((id, server)) = store.and_then(|id| Some((id, database.data.servers.get(&id)?))) {
         let running = server.created.max(process.started);
-        roles.push(plain::storage(&plain::Storage {
+        let storage = plain::Storage {
             id,
             stored: database.data.stored(id),
             version: database.versions.read(database.now),
             created: server.created,
             engine: super::engine(database.configuration.as_ref().map_or(2, |it| it.storage_engine)),
             measured: measured(running),
-        }));
+        };
+        roles.push(plain::storage(&storage).into());
     }
     if has(&database.roles.resolvers) {
-        roles.push(json!({"id": plain::id(address, "resolver"), "role": "resolver"}));
+        roles.push(json!({"id": plain::id(address, "resolver"), "role": "resolver"}).into());
     }
     roles
 }
@@ -157,7 +176,7 @@ pub(super) fn machines(database: &Database) -> Value {
         let mut machine = plain::machine();
         machine["address"] = json!(host(process.address()));
         machine["excluded"] = json!(database.excludes(process.address(), process.localities()));
-        machine["locality"] = Value::Object(locality(process));
+        machine["locality"] = json!(locality(process));
         machine["machine_id"] = json!(id);
         if !process.datacenter().is_empty() {
             machine["datacenter_id"] = json!(process.datacenter());

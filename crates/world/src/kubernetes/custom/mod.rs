@@ -10,7 +10,8 @@ mod schema;
 
 use serde_json::Value;
 
-pub(crate) use prune::unknown_fields;
+pub(crate) use defaults::leading_to_defaults;
+pub(crate) use prune::KnownFields;
 
 use super::resource::{Custom, Resource};
 use super::status::Cause;
@@ -23,25 +24,19 @@ pub(crate) fn status_has_rules(schema: &Value) -> bool {
 /// Fills in the schema's defaults.
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
     if let Some(custom) = &resource.custom {
-        defaults::apply(&custom.schema, object);
+        defaults::apply(&custom.defaults, object);
     }
 }
 
 /// What is wrong with a custom object. What was wrong before and is unchanged is not held against an update.
 pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
     let Some(custom) = &resource.custom else { return vec![] };
-    let mut causes = schema::faults(&custom.schema, object, old);
-    causes.extend(scale_fault(custom, object));
     // A write of one half does not answer for the other.
-    if subresource == "status" {
-        causes.retain(|cause| cause.field.starts_with("status"));
-        for cause in &mut causes {
-            cause.message = cause.message.replacen(": status.", ": ", 1);
-        }
-    }
+    let is_status = subresource == "status";
+    let mut causes =
+        if is_status { schema::status_faults(&custom.schema, object, old) } else { whole_faults(custom, object, old) };
     let blocking = ["FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"];
     if !causes.iter().any(|cause| blocking.contains(&cause.reason)) {
-        let is_status = subresource == "status";
         if !is_status || custom.status_has_rules {
             causes.extend(cel::faults(&custom.schema, object, old, is_status));
         }
@@ -49,6 +44,12 @@ pub(crate) fn faults(resource: &Resource, object: &Value, old: Option<&Value>, s
         let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
         causes.push(Cause::invalid_shown("<nil>", "null", detail));
     }
+    causes
+}
+
+fn whole_faults(custom: &Custom, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let mut causes = schema::faults(&custom.schema, object, old);
+    causes.extend(scale_fault(custom, object));
     causes
 }
 

@@ -1,45 +1,69 @@
 //! Fields that a schema does not know: they are removed, and reported.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::path::Path;
 
-/// Removes what the schema does not know and says where it was. The root's own `metadata` is not the schema's business.
-pub(crate) fn unknown_fields(schema: &Value, object: &mut Value) -> Vec<String> {
-    let mut found = vec![];
-    prune(schema, object, Path::Root, true, &mut found);
-    found
+/// What a schema says of which fields there are. It is taken out of the schema once, for every write is held against it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KnownFields {
+    named: BTreeMap<String, KnownFields>,
+    /// What is under any other name.
+    others: Option<Box<KnownFields>>,
+    items: Option<Box<KnownFields>>,
+    preserves_others: bool,
+    is_embedded_resource: bool,
 }
 
-fn prune(schema: &Value, value: &mut Value, path: Path<'_>, is_resource: bool, found: &mut Vec<String>) {
-    match value {
-        Value::Object(map) => {
-            let preserves = schema["x-kubernetes-preserve-unknown-fields"] == true;
-            let properties = schema["properties"].as_object();
-            let additional = schema.get("additionalProperties").filter(|additional| **additional != Value::Bool(false));
-            map.retain(|name, value| {
+/// Of what a schema says nothing about.
+static NONE: KnownFields =
+    KnownFields { named: BTreeMap::new(), others: None, items: None, preserves_others: false, is_embedded_resource: false };
+
+impl KnownFields {
+    pub(crate) fn of(schema: &Value) -> Self {
+        let additional = schema.get("additionalProperties").filter(|additional| **additional != Value::Bool(false));
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        Self {
+            named: properties.map(|(name, child)| (name.clone(), Self::of(child))).collect(),
+            others: additional.map(|child| Box::new(Self::of(child))),
+            items: schema.get("items").map(|child| Box::new(Self::of(child))),
+            preserves_others: schema["x-kubernetes-preserve-unknown-fields"] == true,
+            is_embedded_resource: schema["x-kubernetes-embedded-resource"] == true,
+        }
+    }
+
+    /// Removes what is not known and says where it was. The root's own `metadata` is not the schema's business.
+    pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut found = vec![];
+        self.prune_at(object, Path::Root, true, &mut found);
+        found
+    }
+
+    fn prune_at(&self, value: &mut Value, path: Path<'_>, is_resource: bool, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => map.retain(|name, value| {
                 if is_resource && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
                     return true;
                 }
-                if let Some(child) = properties.and_then(|properties| properties.get(name)).or(additional) {
-                    let is_embedded = child["x-kubernetes-embedded-resource"] == true;
-                    prune(child, value, path.field(name), is_embedded, found);
+                if let Some(child) = self.named.get(name).or(self.others.as_deref()) {
+                    child.prune_at(value, path.field(name), child.is_embedded_resource, found);
                     true
                 } else {
-                    if !preserves {
+                    if !self.preserves_others {
                         found.push(path.field(name).into());
                     }
-                    preserves
+                    self.preserves_others
                 }
-            });
-        }
-        Value::Array(items) => {
-            let child = &schema["items"];
-            let is_embedded = child["x-kubernetes-embedded-resource"] == true;
-            for (index, item) in items.iter_mut().enumerate() {
-                prune(child, item, path.item(index), is_embedded, found);
+            }),
+            Value::Array(items) => {
+                let child = self.items.as_deref().unwrap_or(&NONE);
+                for (index, item) in items.iter_mut().enumerate() {
+                    child.prune_at(item, path.item(index), child.is_embedded_resource, found);
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
 }

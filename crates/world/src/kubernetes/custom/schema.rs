@@ -19,6 +19,19 @@ pub(super) fn faults(schema: &Value, object: &Value, old: Option<&Value>) -> Vec
     causes
 }
 
+/// The same of its status alone.
+pub(super) fn status_faults(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<Cause> {
+    let mut causes = vec![];
+    if let Some(status) = object.get("status") {
+        let before = old.and_then(|old| old.get("status"));
+        check(&schema["properties"]["status"], status, before, Path::Root.field("status"), &mut causes);
+    }
+    for cause in &mut causes {
+        cause.message = cause.message.replacen(": status.", ": ", 1);
+    }
+    causes
+}
+
 fn check(schema: &Value, value: &Value, old: Option<&Value>, path: Path<'_>, causes: &mut Vec<Cause>) {
     if !schema.is_object() || old == Some(value) || (value.is_null() && schema["nullable"] == true) {
         return;

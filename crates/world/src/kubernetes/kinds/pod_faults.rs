@@ -7,8 +7,12 @@ use crate::kubernetes::object::Metadata;
 use crate::kubernetes::status::Cause;
 
 pub(super) fn faults(pod: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let mut causes = vec![];
     let spec = &pod["spec"];
+    // What was stored was looked at when it came.
+    if old.is_some_and(|old| old["spec"] == *spec) {
+        return vec![];
+    }
+    let mut causes = vec![];
     let containers = spec["containers"].as_array().map_or(&[] as &[Value], Vec::as_slice);
     if containers.is_empty() {
         causes.push(Cause::required("spec.containers", ""));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::stage::{Group, Stage};
-use crate::database::Server;
+use crate::database::{Running, Server};
 
 /// A report is good for thirty seconds, and a call takes some more.
 pub(super) const KNOWN_AFTER: Duration = Duration::from_secs(45);
@@ -55,15 +55,31 @@ impl Memory {
         if self.connection.as_ref().is_none_or(|(known, _)| *known != connection) {
             self.connection = Some((connection, stage.now));
         }
-        let mut servers: Vec<Server> = database.servers().collect();
+        let mut running: Vec<Running<'_>> = database.running().collect();
         // Coordinators are the first server of their pod.
-        servers.sort_by(|one, other| other.address.cmp(&one.address));
-        for server in servers {
-            if !server.excluded {
-                self.included.insert(server.group.clone(), stage.now);
+        running.sort_by(|one, other| other.address().cmp(one.address()));
+        for server in running {
+            self.take_in_server(server, stage.now);
+        }
+    }
+
+    fn take_in_server(&mut self, server: Running<'_>, now: Instant) {
+        let excluded = server.is_excluded();
+        if !excluded {
+            match self.included.get_mut(server.group()) {
+                Some(last) => *last = now,
+                None => drop(self.included.insert(server.group().to_owned(), now)),
             }
-            self.volumes.insert(server.volume.clone(), server.group.clone());
-            self.servers.insert(server.group.clone(), (server, stage.now));
+        }
+        match self.servers.get_mut(server.group()) {
+            Some((known, last)) if server.is(known) => {
+                (known.excluded, known.coordinates, *last) = (excluded, server.coordinates(), now);
+            }
+            _ => {
+                let server = server.server();
+                self.volumes.insert(server.volume.clone(), server.group.clone());
+                self.servers.insert(server.group.clone(), (server, now));
+            }
         }
     }
 
