@@ -3,6 +3,7 @@
 mod bench;
 mod clusters;
 mod crds;
+mod executable;
 mod explain;
 mod hosts;
 mod identity;

@@ -10,7 +10,7 @@ use clap::Args;
 use quorate_world::simulation::{Recording, Report, Scenario, Script, Violation, play, shrink};
 use serde::Serialize;
 
-use crate::workers;
+use crate::{executable, workers};
 
 /// Which worlds.
 #[derive(Debug, Args)]
@@ -109,7 +109,12 @@ impl Simulate {
 fn keep(folder: &Path, script: &Script, violation: &Violation, runs: usize) -> Result<()> {
     let shrunk = shrink(script, violation, runs);
     let violation = shrunk.report.violation.clone().unwrap_or_else(|| violation.clone());
-    let recording = Recording { quorate: env!("CARGO_PKG_VERSION").to_owned(), violation, script: shrunk.script };
+    let recording = Recording {
+        quorate: env!("CARGO_PKG_VERSION").to_owned(),
+        build: executable::digest().map(str::to_owned),
+        violation,
+        script: shrunk.script,
+    };
     let file = folder.join(format!("quorate-{}-{}.json", script.scenario, script.seed));
     let text = serde_json::to_string_pretty(&recording)?;
     std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;

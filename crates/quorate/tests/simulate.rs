@@ -63,7 +63,7 @@ fn a_world_that_is_run_twice_counts_once() {
 fn mended(folder: &tempfile::TempDir, version: &str) -> String {
     let violation = Violation { invariant: 19, what: "a shard has no copy".to_owned() };
     let script = Script::new(Scenario::named("calm").unwrap(), 0);
-    let recording = Recording { quorate: version.to_owned(), violation, script };
+    let recording = Recording { quorate: version.to_owned(), build: Some("another".to_owned()), violation, script };
     let file = folder.path().join("quorate-calm-0.json");
     std::fs::write(&file, serde_json::to_string_pretty(&recording).unwrap()).unwrap();
     file.to_str().unwrap().to_owned()
@@ -84,6 +84,15 @@ fn a_run_of_another_version_is_played_with_a_warning() {
     assert!(output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.starts_with("made by version 0.0.1; this is "), "{said}");
+}
+
+#[test]
+fn a_run_of_another_build_is_played_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = quorate(&["replay", &mended(&folder, env!("CARGO_PKG_VERSION"))]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("made by another build of version ") && said.contains("(another; this is "), "{said}");
 }
 
 #[test]
