@@ -2,6 +2,7 @@
 
 mod bench;
 mod clusters;
+mod crashes;
 mod crds;
 mod executable;
 mod explain;

@@ -117,3 +117,13 @@ fn what_mutants_would_leave_unheeded_is_refused() {
         assert!(said.contains(&format!("'--mutants' cannot be used with '{}", unheeded[0])), "{said}");
     }
 }
+
+#[test]
+fn what_enumerated_crashes_would_leave_unheeded_is_refused() {
+    for unheeded in ["--mutants", "--twice", "--trace"] {
+        let output = quorate(&["simulate", "--crashes", unheeded]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("'--crashes' cannot be used with '{unheeded}'")), "{said}");
+    }
+}
