@@ -36,10 +36,19 @@ pub struct ControlPlane {
 impl ControlPlane {
     /// Starts one and waits until it is usable. `name` tells its logs apart.
     pub fn start(name: &str) -> Result<Self> {
+        Self::start_with(name, &[])
+    }
+
+    /// Starts one that forgets how things were within seconds; a usual one does so within ten minutes.
+    pub fn start_forgetful(name: &str) -> Result<Self> {
+        Self::start_with(name, &["--etcd-compaction-interval=2s"])
+    }
+
+    fn start_with(name: &str, of_apiserver: &[&str]) -> Result<Self> {
         let programs = programs::directory()?;
         let mut last = None;
         for _attempt in 0..3 {
-            match Self::try_start(name, &programs) {
+            match Self::try_start(name, &programs, of_apiserver) {
                 Ok(control_plane) => return Ok(control_plane),
                 Err(error) => last = Some(error),
             }
@@ -102,7 +111,7 @@ impl ControlPlane {
         programs::KUBERNETES_VERSION
     }
 
-    fn try_start(name: &str, programs: &Path) -> Result<Self> {
+    fn try_start(name: &str, programs: &Path, of_apiserver: &[&str]) -> Result<Self> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let folder =
             tempfile::Builder::new().prefix("quorate-e2e-").tempdir().context("creating a folder for the control plane")?;
@@ -118,14 +127,14 @@ impl ControlPlane {
             cases: AtomicU32::new(0),
             crds_installed: Mutex::new(false),
         };
-        let started = control_plane.start_programs(programs, &certificates);
+        let started = control_plane.start_programs(programs, &certificates, of_apiserver);
         if started.is_err() {
             control_plane.failed.store(true, Ordering::Relaxed);
         }
         started.map(|()| control_plane)
     }
 
-    fn start_programs(&mut self, programs: &Path, certificates: &Certificates) -> Result<()> {
+    fn start_programs(&mut self, programs: &Path, certificates: &Certificates, of_apiserver: &[&str]) -> Result<()> {
         let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = ports::free()?;
         let server = format!("https://127.0.0.1:{apiserver}");
         for (role, file) in [("admin", "admin"), ("controller-manager", "controller-manager"), ("scheduler", "scheduler")] {
@@ -150,28 +159,26 @@ impl ControlPlane {
                 "--log-level=warn".to_owned(),
             ],
         )?;
-        self.start_program(
-            programs,
-            "kube-apiserver",
-            &[
-                format!("--etcd-servers=http://127.0.0.1:{etcd}"),
-                "--bind-address=127.0.0.1".to_owned(),
-                "--advertise-address=127.0.0.1".to_owned(),
-                format!("--secure-port={apiserver}"),
-                "--endpoint-reconciler-type=none".to_owned(),
-                "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
-                format!("--tls-cert-file={}", path("apiserver.crt")),
-                format!("--tls-private-key-file={}", path("apiserver.key")),
-                format!("--client-ca-file={}", path("ca.crt")),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-                format!("--service-account-key-file={}", path("service-accounts.pub")),
-                format!("--service-account-signing-key-file={}", path("service-accounts.key")),
-                "--default-unreachable-toleration-seconds=3".to_owned(),
-                "--default-not-ready-toleration-seconds=3".to_owned(),
-                "--profiling=false".to_owned(),
-            ],
-        )?;
+        let mut arguments = vec![
+            format!("--etcd-servers=http://127.0.0.1:{etcd}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--advertise-address=127.0.0.1".to_owned(),
+            format!("--secure-port={apiserver}"),
+            "--endpoint-reconciler-type=none".to_owned(),
+            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            format!("--tls-cert-file={}", path("apiserver.crt")),
+            format!("--tls-private-key-file={}", path("apiserver.key")),
+            format!("--client-ca-file={}", path("ca.crt")),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            format!("--service-account-key-file={}", path("service-accounts.pub")),
+            format!("--service-account-signing-key-file={}", path("service-accounts.key")),
+            "--default-unreachable-toleration-seconds=3".to_owned(),
+            "--default-not-ready-toleration-seconds=3".to_owned(),
+            "--profiling=false".to_owned(),
+        ];
+        arguments.extend(of_apiserver.iter().map(|argument| (*argument).to_owned()));
+        self.start_program(programs, "kube-apiserver", &arguments)?;
         self.start_program(
             programs,
             "kube-controller-manager",

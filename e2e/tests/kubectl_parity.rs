@@ -151,11 +151,18 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     shell.write("set-changed.yaml", &SET.replace("replicas: 3", "replicas: 5"));
     shell.write("bad.yaml", &SET.replace("replicas: 3", "replicas: 3\n  colour: blue"));
     shell.write("cluster.yaml", CLUSTER);
+    shell.write("cluster-changed.yaml", &CLUSTER.replace("7.3.69", "7.3.69, processCounts: {storage: 4}"));
+    shell.write("cluster-bad.yaml", &CLUSTER.replace("7.3.69", "7.3.69, processCounts: {storage: many}"));
     shell.write("event.yaml", EVENT);
     shell.write("settings.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: '1'}}");
     shell.write("service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}");
-    shell.write("editor.sh", "#!/bin/sh\nsed -i 's/new: label/new: edited/; s/replicas: 5/replicas: 7/' \"$1\"\n");
-    let edit = "KUBE_EDITOR='sh editor.sh'";
+    shell.write(
+        "editor.sh",
+        "#!/bin/sh\nsed -i 's/new: label/new: edited/; s/replicas: 5/replicas: 7/; s/storage: 5/storage: 6/' \"$1\"\n",
+    );
+    // The second time it leaves the file as it is, which is how one gives up.
+    shell.write("bad-editor.sh", "#!/bin/sh\nsed -i 's/storage: 6/storage: many/' \"$1\"\n");
+    let edit = "sh editor.sh";
     let mut printed: Vec<(String, String)> = vec![];
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
     for line in [
@@ -198,6 +205,22 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
         "create -f cluster.yaml",
         "get fdb",
         "describe fdb db",
+        "apply -f cluster-changed.yaml",
+        "apply -f cluster-changed.yaml",
+        "apply -f cluster-bad.yaml",
+        "get fdb db -o yaml",
+        "diff -f cluster.yaml | grep '^[+-] '",
+        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
+        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
+        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":\"five\"}}}'",
+        "patch fdb db -p '{\"spec\":{\"skip\":true}}'",
+        "label fdb db colour=blue",
+        "label fdb db colour=red",
+        "label fdb db colour=red --overwrite",
+        "label fdb db colour-",
+        "annotate fdb db note=this",
+        "get fdb -l colour",
+        "scale fdb db --replicas=3",
         "create -f settings.yaml",
         "get configmaps",
         "create -f service.yaml",
@@ -214,22 +237,28 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     }
     printed.push(("edit pod one".to_owned(), edited(shell, edit, "edit pod one")));
     printed.push(("edit logset logs".to_owned(), edited(shell, edit, "edit logset logs")));
+    printed.push(("edit fdb db".to_owned(), edited(shell, edit, "edit fdb db")));
+    printed.push(("edit fdb db, badly".to_owned(), edited(shell, "sh bad-editor.sh", "edit fdb db")));
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
     say("get pod one --show-labels");
     say("get logset logs -o jsonpath='{.spec.replicas}'");
+    say("get fdb db -o jsonpath='{.spec.processCounts.storage} {.metadata.generation}'");
     let meanwhile = ["label pod one watched=yes", "delete pod one --wait=false"];
     printed.push(("get pods -w".to_owned(), shell.watch("get pods -w", &meanwhile, 5)));
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
     say("get pods");
     say("delete logset logs");
     say("delete logset logs");
+    say("delete fdb db --dry-run=server");
+    say("delete fdb db");
+    say("delete fdb db");
+    say("get fdb");
     say("delete configmap,service --all");
     printed
 }
 
-fn edited(shell: &Shell, environment: &str, line: &str) -> String {
-    let output =
-        shell.command(line).env("KUBE_EDITOR", environment.split_once('\'').unwrap().1.trim_end_matches('\'')).output().unwrap();
+fn edited(shell: &Shell, editor: &str, line: &str) -> String {
+    let output = shell.command(line).env("KUBE_EDITOR", editor).output().unwrap();
     normalised(&format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use kube::ResourceExt;
 use quorate_api::foundationdb::{FoundationDBCluster, HoldStatus};
+use quorate_quorum::Explained;
 use serde_json::json;
 
 use crate::clusters::Which;
@@ -51,20 +52,25 @@ fn explained(cluster: &FoundationDBCluster) -> String {
         writeln!(text, "  nothing is held").ok();
     }
     for hold in holds(cluster) {
-        writeln!(text, "  {} ({})", hold.reason, hold.about).ok();
-        writeln!(text, "    {}", hold.sentence).ok();
-        if let (Some(measured), Some(threshold)) = (&hold.measured, &hold.threshold) {
-            writeln!(text, "    measured: {measured}, needed: {threshold}").ok();
+        for line in of_status(hold).to_string().lines() {
+            writeln!(text, "  {line}").ok();
         }
-        if let Some(since) = &hold.since {
-            writeln!(text, "    since: {}", since.0).ok();
-        }
-        writeln!(text, "    released by: {}", hold.released_by).ok();
     }
     for aside in set_aside(cluster) {
         write!(text, "{aside}").ok();
     }
     text
+}
+
+fn of_status(hold: &HoldStatus) -> Explained<'_> {
+    Explained {
+        reason: &hold.reason,
+        about: &hold.about,
+        sentence: &hold.sentence,
+        compared: hold.measured.as_deref().zip(hold.threshold.as_deref()),
+        since: hold.since.as_ref().map(|since| since.0),
+        released_by: &hold.released_by,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 mod bench;
 mod clusters;
+mod crashes;
 mod crds;
+mod executable;
 mod explain;
 mod hosts;
 mod identity;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,12 +11,12 @@ use clap::Args;
 use quorate_world::simulation::{Recording, Report, Scenario, Script, Violation, play, shrink};
 use serde::Serialize;
 
-use crate::workers;
+use crate::{executable, workers};
 
 /// Which worlds.
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
-    /// How many worlds; 100 if nothing is said, 200 per safety gate.
+    /// How many worlds; 100 if nothing is said, 200 per safety gate, 1 whose crashes are enumerated.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: Option<u64>,
     /// The first seed.
@@ -24,8 +25,8 @@ pub(crate) struct Simulate {
     /// Only this world.
     #[arg(long, conflicts_with_all = ["seeds", "from", "mutants"])]
     seed: Option<u64>,
-    /// What may go wrong.
-    #[arg(long, value_parser = Scenario::ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), default_value = Scenario::ALL[0].name)]
+    /// What may go wrong; where crashes are enumerated, `changes` if nothing is said.
+    #[arg(long, value_parser = Scenario::ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), default_value = Scenario::ALL[0].name, default_value_if("crashes", "true", "changes"))]
     scenario: String,
     /// Tell what happened, line by line.
     #[arg(long, conflicts_with = "json")]
@@ -35,10 +36,13 @@ pub(crate) struct Simulate {
     twice: bool,
     /// Where a failing world leaves the file that `quorate replay` plays again.
     #[arg(long, value_name = "FOLDER", default_value = ".")]
-    keep: PathBuf,
+    pub(crate) keep: PathBuf,
     /// In how many further runs a failing world is cut down at most; 0 keeps it whole.
     #[arg(long, value_name = "RUNS", default_value_t = 300)]
-    shrink: usize,
+    pub(crate) shrink: usize,
+    /// Let the operator crash before and after each thing it changes, in a world of its own each time; all must end as the one without.
+    #[arg(long, conflicts_with_all = ["mutants", "twice", "trace"])]
+    crashes: bool,
     /// Take each safety gate away in turn, and see whether a world notices (only in builds with the feature `mutants`).
     #[arg(long, conflicts_with_all = ["scenario", "from", "twice", "trace", "keep", "shrink"])]
     mutants: bool,
@@ -67,7 +71,11 @@ impl Simulate {
         if self.mutants {
             return crate::mutants::run(self);
         }
-        let (from, count) = self.seed.map_or((self.from, self.seeds.unwrap_or(100)), |seed| (seed, 1));
+        if self.crashes {
+            return crate::crashes::run(self);
+        }
+        let seeds = self.worlds(100);
+        let count = seeds.end - seeds.start;
         let mut summary = Summary::default();
         let played = |seed| {
             let script = Script::new(self.scenario(), seed);
@@ -75,13 +83,13 @@ impl Simulate {
             let differs = self.twice.then(|| first_difference(&report.story, &play(&script).story)).flatten();
             (script, report, differs)
         };
-        workers::in_order(from..from + count, played, |seed, (script, report, differs)| {
+        workers::in_order(seeds, played, |seed, (script, report, differs)| {
             if self.trace {
                 report.story.iter().for_each(|line| println!("{line}"));
             }
             if let Some(violation) = &report.violation {
                 eprintln!("\nseed {seed} broke invariant {}: {}", violation.invariant, violation.what);
-                keep(&self.keep, &script, violation, self.shrink)?;
+                keep(&self.keep, &file_name(&script, ""), &script, violation, self.shrink)?;
             }
             if let Some((one, other)) = &differs {
                 eprintln!("\nseed {seed} tells two stories:\n  {one}\n  {other}");
@@ -99,18 +107,34 @@ impl Simulate {
         Ok(if summary.violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
+    /// The seeds of the worlds; so many if nothing is said.
+    pub(crate) fn worlds(&self, usual: u64) -> Range<u64> {
+        let (from, count) = self.seed.map_or((self.from, self.seeds.unwrap_or(usual)), |seed| (seed, 1));
+        from..from + count
+    }
+
     pub(crate) fn scenario(&self) -> &'static Scenario {
         // The command line takes no other names.
         Scenario::named(&self.scenario).unwrap_or(&Scenario::ALL[0])
     }
 }
 
+/// The file that a failing world leaves; `which` tells worlds of one seed apart.
+pub(crate) fn file_name(script: &Script, which: &str) -> String {
+    format!("quorate-{}-{}{which}.json", script.scenario, script.seed)
+}
+
 /// Cuts a failing run down and leaves it as a file.
-fn keep(folder: &Path, script: &Script, violation: &Violation, runs: usize) -> Result<()> {
+pub(crate) fn keep(folder: &Path, name: &str, script: &Script, violation: &Violation, runs: usize) -> Result<()> {
     let shrunk = shrink(script, violation, runs);
     let violation = shrunk.report.violation.clone().unwrap_or_else(|| violation.clone());
-    let recording = Recording { quorate: env!("CARGO_PKG_VERSION").to_owned(), violation, script: shrunk.script };
-    let file = folder.join(format!("quorate-{}-{}.json", script.scenario, script.seed));
+    let recording = Recording {
+        quorate: env!("CARGO_PKG_VERSION").to_owned(),
+        build: executable::digest().map(str::to_owned),
+        violation,
+        script: shrunk.script,
+    };
+    let file = folder.join(name);
     let text = serde_json::to_string_pretty(&recording)?;
     std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
     let (left, runs) = (recording.script.disturbances.len(), shrunk.runs);

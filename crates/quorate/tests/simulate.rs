@@ -63,7 +63,7 @@ fn a_world_that_is_run_twice_counts_once() {
 fn mended(folder: &tempfile::TempDir, version: &str) -> String {
     let violation = Violation { invariant: 19, what: "a shard has no copy".to_owned() };
     let script = Script::new(Scenario::named("calm").unwrap(), 0);
-    let recording = Recording { quorate: version.to_owned(), violation, script };
+    let recording = Recording { quorate: version.to_owned(), build: Some("another".to_owned()), violation, script };
     let file = folder.path().join("quorate-calm-0.json");
     std::fs::write(&file, serde_json::to_string_pretty(&recording).unwrap()).unwrap();
     file.to_str().unwrap().to_owned()
@@ -87,6 +87,15 @@ fn a_run_of_another_version_is_played_with_a_warning() {
 }
 
 #[test]
+fn a_run_of_another_build_is_played_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = quorate(&["replay", &mended(&folder, env!("CARGO_PKG_VERSION"))]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("made by another build of version ") && said.contains("(another; this is "), "{said}");
+}
+
+#[test]
 fn a_file_that_no_run_left_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.json");
@@ -106,5 +115,15 @@ fn what_mutants_would_leave_unheeded_is_refused() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("'--mutants' cannot be used with '{}", unheeded[0])), "{said}");
+    }
+}
+
+#[test]
+fn what_enumerated_crashes_would_leave_unheeded_is_refused() {
+    for unheeded in ["--mutants", "--twice", "--trace"] {
+        let output = quorate(&["simulate", "--crashes", unheeded]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("'--crashes' cannot be used with '{unheeded}'")), "{said}");
     }
 }

@@ -219,7 +219,7 @@ mod tests {
         let hold = buckets.take(Kind::Slow, "storage-2").unwrap_err();
         assert_eq!(
             hold.to_string(),
-            "ReplacementsInFlight (storage-2): storage-2 is not replaced yet, because replacements of kind slow together may be 1\n  \
+            "ReplacementsInFlight (storage-2)\n  storage-2 is not replaced yet, because replacements of kind slow together may be 1\n  \
              measured: 1 in flight, needed: fewer than 1\n  released by: storage-1 being excluded"
         );
         assert_eq!(buckets.take(Kind::Quick, "stateless-1"), Ok(()));

@@ -82,15 +82,41 @@ impl Hold {
     }
 }
 
-/// As `quorate explain` prints it.
-impl fmt::Display for Hold {
+/// A hold as people read it, whether it comes from a decision or from the status of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Explained<'a> {
+    /// The code.
+    pub reason: &'a str,
+    /// What it concerns.
+    pub about: &'a str,
+    /// What is not done, and why.
+    pub sentence: &'a str,
+    /// The value that was measured, and the one it was compared with; a status that somebody else wrote may have none.
+    pub compared: Option<(&'a str, &'a str)>,
+    /// Since when it holds.
+    pub since: Option<Timestamp>,
+    /// What would release it.
+    pub released_by: &'a str,
+}
+
+impl fmt::Display for Explained<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}): {}", self.reason, self.about, self.sentence)?;
-        write!(f, "\n  measured: {}, needed: {}", self.measured, self.threshold)?;
+        write!(f, "{} ({})\n  {}", self.reason, self.about, self.sentence)?;
+        if let Some((measured, threshold)) = self.compared {
+            write!(f, "\n  measured: {measured}, needed: {threshold}")?;
+        }
         if let Some(since) = self.since {
             write!(f, "\n  since: {since}")?;
         }
         write!(f, "\n  released by: {}", self.released_by)
+    }
+}
+
+/// As `quorate explain` prints it.
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, about, sentence, measured, threshold, since, released_by } = self;
+        Explained { reason: reason.0, about, sentence, compared: Some((measured, threshold)), since: *since, released_by }.fmt(f)
     }
 }
 
@@ -106,7 +132,7 @@ mod tests {
                 .since(Timestamp::UNIX_EPOCH);
         assert_eq!(
             hold.to_string(),
-            "PodPending (storage-3): its pod can't be scheduled\n  measured: 7 min, needed: 5 min\n  since: 1970-01-01T00:00:00Z\n  \
+            "PodPending (storage-3)\n  its pod can't be scheduled\n  measured: 7 min, needed: 5 min\n  since: 1970-01-01T00:00:00Z\n  \
              released by: a node with 2 free CPUs in zone b"
         );
     }

@@ -21,7 +21,7 @@ mod step;
 pub use budget::Permit;
 pub use decision::{Decision, Notice, Severity, Wake};
 pub use gate::Gate;
-pub use hold::{Hold, Reason};
+pub use hold::{Explained, Hold, Reason};
 pub use journal::{Journal, JournalEntry};
 pub use shared::Shared;
 pub use snapshot::{Epoch, Sighting, Snapshot};

@@ -49,7 +49,7 @@ fn a_world_that_was_cut_down_and_kept_breaks_the_same_again() {
         assert!(shrunk.script.disturbances.len() < script.disturbances.len(), "nothing was taken away");
         let left = shrunk.report.violation.expect("what is left still breaks something");
         assert_eq!(left.invariant, violation.invariant);
-        let kept = Recording { quorate: "test".to_owned(), violation: left, script: shrunk.script };
+        let kept = Recording { quorate: "test".to_owned(), build: None, violation: left, script: shrunk.script };
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         std::fs::write(&file, serde_json::to_string_pretty(&kept).expect("it can be written")).expect("a file to write to");
 

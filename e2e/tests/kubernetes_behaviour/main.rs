@@ -4,6 +4,7 @@
 
 mod custom;
 mod deletion;
+mod forgetting;
 mod ground;
 mod kinds;
 mod patches;
@@ -86,4 +87,20 @@ behaviours! {
         events_are_the_same_in_both_groups,
         a_secret_takes_plain_text,
         keys_of_a_config_map_are_file_names;
+}
+
+/// A real server that forgets on demand would disturb all others, so these have one of their own.
+mod forgetful {
+    use super::forgetting::pages_that_are_forgotten_go_on_inconsistently;
+    use super::ground::Ground;
+
+    #[tokio::test]
+    async fn embedded() {
+        pages_that_are_forgotten_go_on_inconsistently(Ground::embedded("forgetting").await).await;
+    }
+
+    #[tokio::test]
+    async fn real() {
+        pages_that_are_forgotten_go_on_inconsistently(Ground::real_and_forgetful("forgetting").await).await;
+    }
 }

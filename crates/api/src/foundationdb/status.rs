@@ -93,7 +93,7 @@ pub struct SetAsideStatus {
     pub fault_domain: String,
     /// Since when.
     pub since: Option<Time>,
-    /// The fewest nodes there were meanwhile that take any pod; with one more it is tried again.
+    /// How many nodes took any pod when it was set aside; with one more it is tried again.
     #[serde(default)]
     pub open_nodes: i64,
 }

@@ -16,6 +16,7 @@ mod round_trips;
 mod simulation;
 mod stage;
 mod status_parse;
+mod waves;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -52,7 +53,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "R4", goal: Some(Goal::AtMost(3.0)), measure: reaction::measure },
     Benchmark { name: "R5", goal: Some(Goal::AtMost(1.0)), measure: placement::measure },
     Benchmark { name: "R5-growth", goal: Some(Goal::AtMost(1.1)), measure: placement::measure_growth },
-    Benchmark { name: "waves", goal: Some(Goal::AtMost(3.0)), measure: placement::measure_waves },
+    Benchmark { name: "waves", goal: Some(Goal::AtMost(3.0)), measure: waves::measure },
     Benchmark { name: "R8", goal: Some(Goal::AtMost(1.25)), measure: makespan::measure },
     Benchmark { name: "R10", goal: Some(Goal::AtMost(2.0)), measure: cold_start::measure },
     Benchmark { name: "round-trips", goal: Some(Goal::AtMost(1.0)), measure: round_trips::measure },

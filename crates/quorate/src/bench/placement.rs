@@ -1,18 +1,11 @@
-//! Packing process groups into fault domains: moves against the fewest possible, time, and how that grows; and what packing is for, the
-//! waves of a roll.
+//! Packing process groups into fault domains: moves against the fewest possible, time, and how that grows.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use jiff::{SignedDuration, Timestamp};
-use quorate_api::foundationdb::FoundationDBCluster;
-use quorate_foundationdb::Recorded;
-use quorate_foundationdb::forecast::{Assumed, Forecast, Hosts, forecast};
-use quorate_operator::checked_wish;
 use quorate_quorum::placement::{Placed, fewest_moves, place};
-use serde_json::json;
 
 use super::Measured;
 use super::growth::exponent;
@@ -200,40 +193,6 @@ fn greedy(counts: &[usize], retired: usize, wanted: usize) -> usize {
     }
 }
 
-/// Waves of a roll of 30 storage process groups in three domains, against the same cluster with a host for each.
-pub(super) fn measure_waves() -> Result<Measured> {
-    let (packed, spread) = (rolled(true)?, rolled(false)?);
-    anyhow::ensure!(packed.held.is_empty() && spread.held.is_empty(), "a roll came to no end");
-    let told =
-        |roll: &Forecast| format!("{} waves, {} s, {} recoveries", roll.waves.len(), roll.lasts.as_secs(), roll.recoveries);
-    Ok(Measured {
-        value: Some(float(packed.waves.len())),
-        baseline: Some(float(spread.waves.len())),
-        note: format!("30 storage process groups: packed {}; spread {}", told(&packed), told(&spread)),
-    })
-}
-
-fn rolled(packed: bool) -> Result<Forecast> {
-    let cluster = |colour: &str| -> Result<FoundationDBCluster> {
-        let environment = json!([{"name": "COLOUR", "value": colour}]);
-        let template = json!({"spec": {"containers": [{"name": "foundationdb", "env": environment}]}});
-        Ok(serde_json::from_value(json!({
-            "apiVersion": "apps.foundationdb.org/v1beta2", "kind": "FoundationDBCluster",
-            "metadata": {"name": "sample", "namespace": "default", "uid": "6f1c"},
-            "spec": {
-                "version": "7.3.69", "processCounts": {"storage": 30},
-                "databaseConfiguration": {"redundancy_mode": "triple"},
-                "distribution": {"enabled": packed, "desiredFaultDomains": 3},
-                "processes": {"storage": {"podTemplate": template}},
-            },
-        }))?)
-    };
-    let assumed = Assumed { now: Timestamp::UNIX_EPOCH, drain: SignedDuration::from_mins(10), hosts: Hosts::Enough };
-    let (now, then) = (checked_wish(&cluster("blue")?), checked_wish(&cluster("green")?));
-    let born = forecast(&now, &Recorded::default(), &now, &assumed);
-    Ok(forecast(&now, &born.recorded, &then, &assumed))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,10 +203,5 @@ mod tests {
         assert_eq!(churn.moves, churn.fewest);
         assert!(churn.greedy > churn.fewest);
         assert!(churn.literal_outside > 0);
-    }
-
-    #[test]
-    fn thirty_in_three_domains_roll_in_three_waves() {
-        assert_eq!(rolled(true).unwrap().waves, [10, 10, 10]);
     }
 }

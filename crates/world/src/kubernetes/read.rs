@@ -11,9 +11,9 @@ use super::status::{Cause, Status};
 use super::store::Key;
 use super::watch::Interest;
 
-/// Where a list that was cut goes on: at which revision, and after which object.
+/// Where a list that was cut goes on: at which revision, or as things are by then, and after which object.
 struct Continue {
-    revision: u64,
+    revision: Option<u64>,
     after: Key,
 }
 
@@ -26,12 +26,11 @@ impl Continue {
     fn parse(token: &str, storage: &str) -> Option<Self> {
         let bytes: Option<Vec<u8>> =
             (0..token.len()).step_by(2).map(|at| u8::from_str_radix(token.get(at..at + 2)?, 16).ok()).collect();
-        let (revision, namespace, name): (u64, String, String) = serde_json::from_slice(&bytes?).ok()?;
+        let (revision, namespace, name): (Option<u64>, String, String) = serde_json::from_slice(&bytes?).ok()?;
         Some(Self { revision, after: Key::new(storage, &namespace, &name) })
     }
 }
 
-const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 const LIST_EXPIRED: &str = "The resourceVersion for the provided list is too old.";
 
 impl State {
@@ -67,15 +66,18 @@ impl State {
         let exact = options.text("resourceVersionMatch") == "Exact"
             || (options.number("limit").unwrap_or(0) > 0 && options.text("resourceVersionMatch").is_empty());
         let (revision, asked_for) = match (&token, asked, stale) {
-            (Some(token), _, _) => (token.revision, true),
+            (Some(token), _, _) => (token.revision.unwrap_or(current), true),
             (None, Some(asked), _) if asked > 0 && exact => (asked, true),
             (None, _, Some(stale)) => (stale, false),
             (None, _, None) => (current, false),
         };
         let is_gone = asked_for && revision < self.store.compacted();
         let objects = self.store.list_at(revision, storage, &call.namespace).filter(|_| !is_gone);
-        let objects = objects.ok_or_else(|| Status::expired(if token.is_some() { CONTINUE_EXPIRED } else { LIST_EXPIRED }))?;
         let after = token.map(|token| token.after);
+        let objects = objects.ok_or_else(|| match &after {
+            Some(after) => Status::expired_page(Continue { revision: None, after: after.clone() }.token()),
+            None => Status::expired(LIST_EXPIRED),
+        })?;
         let mut rest = objects
             .into_iter()
             .filter(|(key, _)| after.as_ref().is_none_or(|after| key > after))
@@ -87,7 +89,7 @@ impl State {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         let remaining = rest.count();
         if let (Some((last, _)), true) = (page.last(), remaining > 0) {
-            metadata["continue"] = Continue { revision, after: last.clone() }.token().into();
+            metadata["continue"] = Continue { revision: Some(revision), after: last.clone() }.token().into();
             // With a selector the server does not know how many more there are.
             if selector.is_everything() {
                 metadata["remainingItemCount"] = remaining.into();

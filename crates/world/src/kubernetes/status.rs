@@ -14,6 +14,8 @@ pub struct Status {
     /// The sentence.
     pub message: String,
     details: Option<Box<Value>>,
+    /// With which token a list goes on that can't be consistent any more.
+    goes_on: Option<Box<str>>,
     /// After how many seconds the client should try again.
     pub(crate) retry_after: Option<u32>,
 }
@@ -95,9 +97,11 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
+const CONTINUE_EXPIRED: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
 impl Status {
     pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, retry_after: None }
+        Self { code, reason, message: message.into(), details: None, goes_on: None, retry_after: None }
     }
 
     fn about(mut self, resource: &Resource, name: &str, kind: &str) -> Self {
@@ -250,6 +254,11 @@ impl Status {
         Self::new(410, "Expired", message)
     }
 
+    /// A page was asked for that is older than the history that is kept; with this token the list goes on as it is now.
+    pub(crate) fn expired_page(token: String) -> Self {
+        Self { goes_on: Some(token.into()), ..Self::expired(CONTINUE_EXPIRED) }
+    }
+
     pub(crate) fn too_large_version(asked: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {asked}, current: {current}");
         let cause = Cause::new("ResourceVersionTooLarge", "", "Too large resource version".to_owned());
@@ -278,7 +287,7 @@ impl Status {
         let mut object = json!({
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.goes_on.as_ref().map_or_else(|| json!({}), |token| json!({"continue": token})),
             "status": "Failure",
             "message": self.message,
         });

@@ -8,10 +8,12 @@ use futures::future::{self, BoxFuture};
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Management, Target};
 use tokio::time::Instant;
 
-use super::faults::{Asked, DatabaseVerdict, Faults};
+use super::faults::{DatabaseVerdict, Faults};
+use super::news::Asked;
 use crate::database::{Database, Databases, Fault};
 
 /// The connection of one operator.
+#[derive(Clone)]
 pub(super) struct Connection {
     operator: String,
     databases: Databases,
@@ -40,6 +42,19 @@ impl Connection {
         }
         answer
     }
+
+    /// Changes something, whether anybody still waits for the answer or not.
+    async fn change(self, target: Target, asked: Asked, what: String, deadline: Duration) -> Result<Answer, Failure> {
+        let (client, call) = (asked.client.clone(), asked.call.clone());
+        let killed = Asked { before: asked.before.clone(), call: call.clone(), client, ..asked };
+        self.faults.asks_database(&what, asked);
+        let answer = self.databases.call(&target, call, deadline).await;
+        if answer == Ok(Answer::Killed(true)) {
+            self.faults.killed(killed);
+        }
+        self.faults.database_answered(&self.operator, &what, &answer);
+        answer
+    }
 }
 
 impl FoundationDb for Connection {
@@ -59,20 +74,12 @@ impl FoundationDb for Connection {
                 // A process that is gone waits for nothing any more.
                 DatabaseVerdict::CrashBefore => return future::pending().await,
                 DatabaseVerdict::CrashAfter => {
-                    self.faults.asks_database(&what, asked());
-                    let _ = self.databases.call(target, call, deadline).await;
+                    // Nothing of the operator goes on, but what it sent does.
+                    tokio::spawn(self.clone().change(target.clone(), asked(), what, deadline));
                     return future::pending().await;
                 }
             }
-            let asked = asked();
-            let killed = Asked { before: asked.before.clone(), call: call.clone(), client: asked.client.clone(), ..asked };
-            self.faults.asks_database(&what, asked);
-            let answer = self.databases.call(target, call, deadline).await;
-            if answer == Ok(Answer::Killed(true)) {
-                self.faults.killed(killed);
-            }
-            self.faults.database_answered(&self.operator, &what, &answer);
-            answer
+            self.clone().change(target.clone(), asked(), what, deadline).await
         })
     }
 }

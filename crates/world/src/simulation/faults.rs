@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_fdb_client::{Answer, Call, Failure};
-use serde_json::Value;
+use quorate_fdb_client::{Answer, Failure};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
+use super::crashes::Change;
+use super::news::{Arrival, Asked, Effect, News};
 use super::script::{CallFault, Disturbance, EventFault, Script};
-use crate::database::Database;
 use crate::kubernetes::{CallInfo, Delivery, Done, Interceptor, Metadata, Status, Verdict, WatchInfo};
 
 /// How the names of the operators' clients begin.
@@ -39,62 +39,13 @@ struct State {
     news: News,
     counts: BTreeMap<&'static str, u64>,
     operator_writes: u64,
+    /// What operators changed while things could go wrong.
+    changes: Vec<Change>,
     /// When an operator sent a write, by the call's number, and whether it had seen everything then.
     sent: BTreeMap<u64, (Instant, bool)>,
     /// Operators whose last report of the database was partial.
     saw_a_part: BTreeSet<String>,
     story: Vec<String>,
-}
-
-/// What the world has to deal with.
-#[derive(Default)]
-pub(crate) struct News {
-    /// Operators that have just died.
-    pub(crate) crashes: Vec<String>,
-    /// Watches whose events are held back, until when.
-    pub(crate) lagging: Vec<(u64, Instant)>,
-    /// Whose watches of what missed an event, and when they end.
-    pub(crate) missed: Vec<(String, String, Instant)>,
-    /// What operators sent, and what it led to, in order.
-    pub(crate) effects: Vec<Effect>,
-}
-
-/// A write of an operator.
-pub(crate) enum Effect {
-    /// It was sent.
-    Sent { client: String, what: String, at: Instant },
-    /// It was carried out, whenever it was sent.
-    Done(Box<Arrival>),
-    /// A database was asked to change something.
-    Asked(Box<Asked>),
-    /// A database has killed servers, as it was asked to.
-    Killed(Box<Asked>),
-}
-
-/// What an operator asked of a database, and how that was before.
-pub(crate) struct Asked {
-    pub(crate) client: String,
-    pub(crate) call: Call,
-    pub(crate) before: Option<Database>,
-    /// Whether its last report of the database left nobody out.
-    pub(crate) saw_everything: bool,
-    pub(crate) at: Instant,
-}
-
-/// A write that was carried out.
-pub(crate) struct Arrival {
-    pub(crate) client: String,
-    pub(crate) verb: &'static str,
-    pub(crate) resource: String,
-    pub(crate) name: String,
-    pub(crate) before: Option<Value>,
-    pub(crate) after: Option<Value>,
-    /// When the operator sent it.
-    pub(crate) sent: Instant,
-    /// Whether its last report of the database left nobody out then.
-    pub(crate) saw_everything: bool,
-    /// When it was carried out.
-    pub(crate) at: Instant,
 }
 
 /// What becomes of a call to a database.
@@ -107,6 +58,15 @@ pub(crate) enum DatabaseVerdict {
     CrashBefore,
     /// The operator dies while it is under way; it is carried out.
     CrashAfter,
+}
+
+impl State {
+    /// The call that is being made changes something.
+    fn note_change(&mut self, what: String) {
+        if self.active {
+            self.changes.push(Change { call: self.call, what });
+        }
+    }
 }
 
 impl Faults {
@@ -163,6 +123,11 @@ impl Faults {
         (state.call, state.event)
     }
 
+    /// What operators changed while things could go wrong, in order.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        self.lock().changes.clone()
+    }
+
     /// Tells at which revision the API is, so that a stale answer can be older.
     pub(crate) fn at_revision(&self, revision: u64) {
         self.lock().revision = revision;
@@ -186,6 +151,9 @@ impl Faults {
         }
         state.call += 1;
         let number = state.call;
+        if let Some(what) = what {
+            state.note_change(format!("database: {what}"));
+        }
         let Some(fault) = state.calls.get(&number).copied().filter(|_| state.active) else { return DatabaseVerdict::Pass };
         let Some((verdict, name)) = database_fault(fault, what.is_some()) else { return DatabaseVerdict::Pass };
         let crashes = matches!(verdict, DatabaseVerdict::CrashBefore | DatabaseVerdict::CrashAfter);
@@ -247,6 +215,9 @@ impl Faults {
             return (Verdict::Lose, None);
         }
         state.call += 1;
+        if is_write(call) && is_effect(&call.resource) {
+            state.note_change(described(call));
+        }
         let is_lease = call.resource.starts_with("leases");
         if state.lease_outage && is_lease {
             return (Verdict::Refuse(injected(500, "InternalError", "etcdserver: request timed out")), Some("lease outage"));

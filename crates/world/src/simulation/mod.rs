@@ -6,10 +6,12 @@
 mod chance;
 mod clock;
 mod connection;
+mod crashes;
 mod faults;
 mod hands;
 mod invariants;
 mod mutants;
+mod news;
 mod operators;
 mod recording;
 mod rest;
@@ -21,6 +23,7 @@ mod trouble;
 mod wishes;
 
 pub use clock::SimulatedClock;
+pub use crashes::{Change, Crashed, with_each_crash};
 pub use invariants::Violation;
 pub use mutants::{Noticed, first_to_notice};
 pub use recording::Recording;

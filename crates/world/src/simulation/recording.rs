@@ -12,6 +12,9 @@ use super::script::Script;
 pub struct Recording {
     /// The version that made it; another one may behave differently.
     pub quorate: String,
+    /// The digest of the executable that made it: two builds of one version may behave differently, too. Older files don't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// What it broke.
     pub violation: Violation,
     /// What goes wrong in it.

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use super::clock::SimulatedClock;
+use super::crashes::Change;
 use super::faults::Faults;
 use super::invariants::{Invariants, Stage, Violation};
 use super::operators::Operators;
@@ -42,8 +43,19 @@ pub struct Report {
     pub invariants: BTreeMap<u32, u64>,
     /// What happened, line by line.
     pub story: Vec<String>,
+    /// Whether everything was as asked in the end; otherwise more zones were waited for, or something was broken.
+    pub as_asked: bool,
+    /// What operators changed while things could go wrong, in order.
+    pub changes: Vec<Change>,
     /// How many calls and events of operators there were; what the script says of later ones did not happen.
     pub numbers: (u64, u64),
+}
+
+/// How a world came to rest.
+#[derive(PartialEq, Eq)]
+enum Rest {
+    AsAsked,
+    ShortOfZones,
 }
 
 /// Runs a world from a seed.
@@ -131,12 +143,14 @@ impl World {
 
     async fn run(mut self) -> Report {
         let started = Instant::now();
-        let violation = self.live_through(started).await.err();
+        let ended = self.live_through(started).await;
         self.operators.end_all();
         let (story, faults) = self.faults.finish();
         Report {
             seed: self.seed,
-            violation,
+            as_asked: ended == Ok(Rest::AsAsked),
+            violation: ended.err(),
+            changes: self.faults.changes(),
             simulated: started.elapsed(),
             faults,
             invariants: self.invariants.checks().clone(),
@@ -145,7 +159,7 @@ impl World {
         }
     }
 
-    async fn live_through(&mut self, started: Instant) -> Result<(), Violation> {
+    async fn live_through(&mut self, started: Instant) -> Result<Rest, Violation> {
         self.operators.start();
         // First in peace, then disturbed, then in peace again.
         let Scenario { calm, disturbed, .. } = self.scenario;
@@ -166,14 +180,16 @@ impl World {
             let at_rest = self.is_at_rest();
             let short_of_zones = self.is_short_of_zones();
             if (at_rest || short_of_zones) && written == 0 {
-                if at_rest {
+                let rest = if at_rest {
                     self.faults.tell("at rest");
                     self.on_stage(Invariants::all_is_as_asked);
+                    Rest::AsAsked
                 } else {
                     self.faults.tell("at rest, and more zones are waited for");
-                }
+                    Rest::ShortOfZones
+                };
                 self.invariants.demand(COMES_TO_REST, true, String::new);
-                return self.invariants.broken().cloned().map_or(Ok(()), Err);
+                return self.invariants.broken().cloned().map_or(Ok(rest), Err);
             }
             if Instant::now() >= deadline + QUIET {
                 let state = if at_rest { "as it should be" } else { "not as it should be" };

@@ -27,6 +27,8 @@ pub struct Scenario {
     bytes: Option<u64>,
     /// What may happen to the cluster, as often as it is written here.
     kinds: &'static [Kind],
+    /// What happens in every world of it, and after how many seconds.
+    pub(super) story: &'static [(u64, Trouble)],
 }
 
 /// A kind of trouble, before chance has filled in the rest.
@@ -122,7 +124,19 @@ const USUAL: Scenario = Scenario {
     nodes: &NODES,
     bytes: None,
     kinds: &[],
+    story: &[],
 };
+
+/// What a cluster is asked for in its life, one thing after the other: five storage processes, a knob, other pods, one to go, three fault
+/// domains, three logs. Each is carried out before the next.
+const CHANGES: &[(u64, Trouble)] = &[
+    (150, Trouble::Resize { pick: 6 }),
+    (270, Trouble::Knob { pick: 1 }),
+    (480, Trouble::Template { pick: 2 }),
+    (1200, Trouble::Remove { pick: 3 }),
+    (1500, Trouble::Domains { pick: 5 }),
+    (2400, Trouble::Resize { pick: 1 }),
+];
 
 impl Scenario {
     /// All scenarios; the first is the usual one.
@@ -136,6 +150,16 @@ impl Scenario {
             ..USUAL
         },
         Self { name: "calm", about: "nothing goes wrong", calls_one_in: 0, events_one_in: 0, kinds: &[], ..USUAL },
+        Self {
+            name: "changes",
+            about: "a cluster is born and changed in every way, and nothing goes wrong by itself: where crashes are enumerated",
+            calm: Duration::ZERO,
+            disturbed: Duration::from_secs(2700),
+            calls_one_in: 0,
+            events_one_in: 0,
+            story: CHANGES,
+            ..USUAL
+        },
         Self {
             name: "api",
             about: "the API server refuses, delays, forgets and lies; the operator crashes",

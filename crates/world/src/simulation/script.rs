@@ -166,6 +166,7 @@ impl Script {
             }
             at += 5 + chance.below(90);
         }
+        disturbances.extend(scenario.story.iter().map(|(at, trouble)| Disturbance::At(at * 1000, trouble.clone())));
         let at_birth = scenario.wished_at_birth(&mut Chance::new(seed, 3));
         disturbances.extend(at_birth.map(|wish| Disturbance::At(0, wish)));
         disturbances.extend(scenario.data().map(|data| Disturbance::At(scenario.calm.as_secs() * 1000, data)));

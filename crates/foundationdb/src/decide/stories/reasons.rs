@@ -274,8 +274,8 @@ fn every_reason_is_documented_with_what_it_really_prints() {
     listed.sort_unstable();
     assert_eq!(shown, listed, "every reason has an example, and every hold a listed reason");
     let mut text = String::from(
-        "# Reasons\n\nWhy something is not done, by its code. The codes never change; `quorate explain` and `status.quorate.holds` show them. \
-         This page is generated from real decisions.\n",
+        "# Reasons\n\nWhy something is not done, by its code, each as `quorate explain` prints it. The codes never change; `status.quorate.holds` \
+         has them, too. This page is generated from real decisions.\n",
     );
     for (code, hold) in &examples {
         text.push_str(&format!("\n## {code}\n\n```\n{hold}\n```\n"));

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use quorate_fdb_client::Call;
 
-use super::super::faults::{Arrival, Asked};
+use super::super::news::{Arrival, Asked};
 use super::{Invariants, Stage};
 use crate::database::Server;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::faults::Asked;
+use super::super::news::Asked;
 use super::{Invariants, Stage};
 
 impl Invariants {

@@ -6,7 +6,7 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass, domain_key, labels, objects};
 use quorate_operator::checked_wish;
 
-use super::super::faults::Arrival;
+use super::super::news::Arrival;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
 use crate::database::Database;

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 use tokio::time::Instant;
 
-use super::super::faults::Asked;
+use super::super::news::Asked;
 use super::stage::{StatusWrite, class_of, groups_of};
 use super::{Invariants, Stage};
 use crate::database::Server;

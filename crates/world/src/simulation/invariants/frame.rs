@@ -6,7 +6,7 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::super::faults::Arrival;
+use super::super::news::Arrival;
 use super::Invariants;
 
 /// For so long an operator may act after it last held the lease.

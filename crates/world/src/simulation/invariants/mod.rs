@@ -22,7 +22,7 @@ use quorate_fdb_client::{Call, Management};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::faults::{Arrival, Asked, Effect};
+use super::news::{Arrival, Asked, Effect};
 use budgets::Restart;
 use frame::Known;
 use memory::Memory;

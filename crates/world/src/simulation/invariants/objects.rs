@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::GroupCondition;
 
-use super::super::faults::Arrival;
+use super::super::news::Arrival;
 use super::stage::{group_in, group_of, groups_of};
 use super::{Invariants, Stage};
 

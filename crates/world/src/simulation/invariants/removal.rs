@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quorate_foundationdb::GroupCondition;
 
-use super::super::faults::Arrival;
+use super::super::news::Arrival;
 use super::stage::{Group, group_in};
 use super::{Invariants, Stage};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec};
+use quorate_api::foundationdb::{FoundationDBCluster, ProcessSettings};
 use quorate_foundationdb::ProcessClass;
 
 use super::stage::{class_of, group_of};
@@ -25,6 +26,7 @@ impl Invariants {
                 });
             }
         }
+        self.everybody_is_as_asked(stage);
         self.nothing_is_astray(&ids, stage);
         self.domains_are_filled_evenly(stage);
         let Some(database) = stage.database else { return };
@@ -33,6 +35,25 @@ impl Invariants {
         let missing = database.what_is_missing();
         self.demand(59, missing.is_none(), || format!("the database is not whole: {}", missing.unwrap_or_default()));
     }
+
+    /// 59: every server has the parameters that its class was asked to have, and every pod the environment.
+    fn everybody_is_as_asked(&mut self, stage: Stage<'_>) {
+        let Some(cluster) = stage.cluster() else { return };
+        for server in stage.database.iter().flat_map(|database| database.servers()) {
+            let asked = asked_of(cluster, &server.class, |settings| settings.custom_parameters.as_ref());
+            let missing = asked.into_iter().flatten().find(|parameter| !server.command_line.contains(parameter.as_str()));
+            self.demand(59, missing.is_none(), || format!("{} runs without {missing:?}", server.group));
+        }
+        for pod in stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some()) {
+            let asked = asked_of(cluster, class_of(&pod.metadata).unwrap_or_default(), |settings| settings.pod_template.as_ref());
+            let has = environment(pod.spec.as_ref());
+            let asked = environment(asked.and_then(|template| template.spec.as_ref()));
+            let missing = asked.difference(&has).next();
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            self.demand(59, missing.is_none(), || format!("pod {name} has not {missing:?}"));
+        }
+    }
+
     /// 55: whatever arrived late was found. Of a volume that was in nobody's hands nobody knows what is on it.
     fn nothing_is_astray(&mut self, recorded: &BTreeSet<&str>, stage: Stage<'_>) {
         let pods = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
@@ -43,4 +64,20 @@ impl Invariants {
         let astray = pods.chain(claims).find(|group| !recorded.contains(group.as_str()));
         self.demand(55, astray.is_none(), || format!("{} is left, and nobody knows of it", astray.map_or("", String::as_str)));
     }
+}
+
+/// What is asked of a class: what its own settings say, or else those of all.
+fn asked_of<'a, T>(
+    cluster: &'a FoundationDBCluster,
+    class: &str,
+    field: impl Fn(&'a ProcessSettings) -> Option<&'a T>,
+) -> Option<&'a T> {
+    let settings = |name: &str| cluster.spec.processes.as_ref().and_then(|all| all.get(name)).and_then(&field);
+    settings(class).or_else(|| settings("general"))
+}
+
+/// The variables that are given a value in the containers of a pod.
+fn environment(pod: Option<&PodSpec>) -> BTreeSet<(&str, &str)> {
+    let variables = pod.into_iter().flat_map(|spec| &spec.containers).flat_map(|container| container.env.iter().flatten());
+    variables.filter_map(|variable| Some((variable.name.as_str(), variable.value.as_deref()?))).collect()
 }

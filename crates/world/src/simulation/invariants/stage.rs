@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::super::faults::Arrival;
+use super::super::news::Arrival;
 use crate::database::Database;
 use crate::mirror::Mirror;
 
