@@ -297,7 +297,7 @@ async fn other_labels_to_match_by_leave_every_pod_its_name() {
     let stage = Stage::born().await;
     let service = || stage.kubernetes().get_value("v1", "Service", NAMESPACE, "sample").unwrap();
     let labels = |pod: &Value| pod["metadata"]["labels"].as_object().cloned().unwrap_or_default();
-    stage.apply(json!({"labels": {"matchLabels": {"app": "mine"}, "resourceLabels": {"app": "mine"}}}));
+    stage.apply(json!({"labels": {"matchLabels": {"app": "mine"}, "resourceLabels": {"cost": "mine"}}}));
     let made_again = |view: super::view::View<'_>| {
         let selector = service()["spec"]["selector"].clone();
         let pods = view.pods();
@@ -307,7 +307,7 @@ async fn other_labels_to_match_by_leave_every_pod_its_name() {
     };
     stage.until("all are made again", made_again).await;
     stage.rest().await;
-    assert_eq!(labels(&service()).get("app"), Some(&json!("mine")));
+    assert_eq!(labels(&service()).get("cost"), Some(&json!("mine")));
 }
 
 #[tokio::test(start_paused = true)]
