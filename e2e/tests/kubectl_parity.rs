@@ -143,8 +143,78 @@ firstTimestamp: 2026-01-01T00:00:00Z
 lastTimestamp: 2026-01-01T00:00:00Z
 ";
 
-/// The session, command by command.
-fn session(shell: &Shell) -> Vec<(String, String)> {
+/// What is said before anything is edited, watched or deleted.
+const COMMANDS: &[&str] = &[
+    "get pods",
+    "apply -f pod.yaml",
+    "get pods",
+    "get pods -o wide",
+    "get pods --show-labels",
+    "get pod one -o yaml",
+    "get pod one -o jsonpath='{.spec.containers[*].image}'",
+    "describe pod one",
+    "apply -f pod.yaml",
+    "apply -f changed.yaml",
+    "get pod one -o yaml",
+    "label pod one colour=blue",
+    "label pod one colour=red",
+    "label pod one colour-",
+    "annotate pod one note=this",
+    "patch pod one --type=merge -p '{\"metadata\":{\"labels\":{\"patched\":\"yes\"}}}'",
+    "patch pod one --type=json -p '[{\"op\":\"test\",\"path\":\"/metadata/name\",\"value\":\"two\"}]'",
+    "patch pod one -p '{\"spec\":{\"nodeName\":\"n1\"}}' 2>&1 | head -c 200",
+    "get pods -l app=story,patched",
+    "create -f event.yaml",
+    "get events",
+    "get events -o wide",
+    "describe pod one",
+    "apply -f bad.yaml",
+    "apply -f set.yaml",
+    "get logsets",
+    "get logset logs -o yaml",
+    "apply -f set-changed.yaml",
+    "scale logset logs --replicas=4",
+    "get logset logs -o jsonpath='{.spec.replicas} {.metadata.generation}'",
+    "scale logset logs --replicas=-1",
+    "patch logset logs --type=merge -p '{\"spec\":{\"replicas\":5}}'",
+    "patch logset logs --subresource=status --type=merge -p '{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Works\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}'",
+    "get logsets",
+    "describe logset logs",
+    "patch logset logs --type=merge -p '{\"spec\":{\"volume\":{\"size\":\"1Gi\"}}}'",
+    "create -f cluster.yaml",
+    "get fdb",
+    "describe fdb db",
+    "apply -f cluster-changed.yaml",
+    "apply -f cluster-changed.yaml",
+    "apply -f cluster-bad.yaml",
+    "get fdb db -o yaml",
+    "diff -f cluster.yaml | grep '^[+-] '",
+    "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
+    "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
+    "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":\"five\"}}}'",
+    "patch fdb db -p '{\"spec\":{\"skip\":true}}'",
+    "label fdb db colour=blue",
+    "label fdb db colour=red",
+    "label fdb db colour=red --overwrite",
+    "label fdb db colour-",
+    "annotate fdb db note=this",
+    "get fdb -l colour",
+    "scale fdb db --replicas=3",
+    "create -f settings.yaml",
+    "get configmaps",
+    "create -f service.yaml",
+    "get service web",
+    "get service web -o yaml",
+    "get namespace parity",
+    "get secrets,serviceaccounts",
+    "explain logset.spec.replicas",
+    "get nothing",
+    "get pod missing",
+    "api-resources --api-group=core.matrixorigin.io",
+];
+
+/// The files that the commands name.
+fn write_files(shell: &Shell) {
     shell.write("pod.yaml", POD);
     shell.write("changed.yaml", &POD.replace("image:1", "image:2").replace("app: story", "app: story, new: label"));
     shell.write("set.yaml", SET);
@@ -162,79 +232,15 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     );
     // The second time it leaves the file as it is, which is how one gives up.
     shell.write("bad-editor.sh", "#!/bin/sh\nsed -i 's/storage: 6/storage: many/' \"$1\"\n");
+}
+
+/// The session, command by command.
+fn session(shell: &Shell) -> Vec<(String, String)> {
+    write_files(shell);
     let edit = "sh editor.sh";
     let mut printed: Vec<(String, String)> = vec![];
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
-    for line in [
-        "get pods",
-        "apply -f pod.yaml",
-        "get pods",
-        "get pods -o wide",
-        "get pods --show-labels",
-        "get pod one -o yaml",
-        "get pod one -o jsonpath='{.spec.containers[*].image}'",
-        "describe pod one",
-        "apply -f pod.yaml",
-        "apply -f changed.yaml",
-        "get pod one -o yaml",
-        "label pod one colour=blue",
-        "label pod one colour=red",
-        "label pod one colour-",
-        "annotate pod one note=this",
-        "patch pod one --type=merge -p '{\"metadata\":{\"labels\":{\"patched\":\"yes\"}}}'",
-        "patch pod one --type=json -p '[{\"op\":\"test\",\"path\":\"/metadata/name\",\"value\":\"two\"}]'",
-        "patch pod one -p '{\"spec\":{\"nodeName\":\"n1\"}}' 2>&1 | head -c 200",
-        "get pods -l app=story,patched",
-        "create -f event.yaml",
-        "get events",
-        "get events -o wide",
-        "describe pod one",
-        "apply -f bad.yaml",
-        "apply -f set.yaml",
-        "get logsets",
-        "get logset logs -o yaml",
-        "apply -f set-changed.yaml",
-        "scale logset logs --replicas=4",
-        "get logset logs -o jsonpath='{.spec.replicas} {.metadata.generation}'",
-        "scale logset logs --replicas=-1",
-        "patch logset logs --type=merge -p '{\"spec\":{\"replicas\":5}}'",
-        "patch logset logs --subresource=status --type=merge -p '{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Works\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}'",
-        "get logsets",
-        "describe logset logs",
-        "patch logset logs --type=merge -p '{\"spec\":{\"volume\":{\"size\":\"1Gi\"}}}'",
-        "create -f cluster.yaml",
-        "get fdb",
-        "describe fdb db",
-        "apply -f cluster-changed.yaml",
-        "apply -f cluster-changed.yaml",
-        "apply -f cluster-bad.yaml",
-        "get fdb db -o yaml",
-        "diff -f cluster.yaml | grep '^[+-] '",
-        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
-        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":5}}}'",
-        "patch fdb db --type=merge -p '{\"spec\":{\"processCounts\":{\"storage\":\"five\"}}}'",
-        "patch fdb db -p '{\"spec\":{\"skip\":true}}'",
-        "label fdb db colour=blue",
-        "label fdb db colour=red",
-        "label fdb db colour=red --overwrite",
-        "label fdb db colour-",
-        "annotate fdb db note=this",
-        "get fdb -l colour",
-        "scale fdb db --replicas=3",
-        "create -f settings.yaml",
-        "get configmaps",
-        "create -f service.yaml",
-        "get service web",
-        "get service web -o yaml",
-        "get namespace parity",
-        "get secrets,serviceaccounts",
-        "explain logset.spec.replicas",
-        "get nothing",
-        "get pod missing",
-        "api-resources --api-group=core.matrixorigin.io",
-    ] {
-        say(line);
-    }
+    COMMANDS.iter().for_each(|line| say(line));
     printed.push(("edit pod one".to_owned(), edited(shell, edit, "edit pod one")));
     printed.push(("edit logset logs".to_owned(), edited(shell, edit, "edit logset logs")));
     printed.push(("edit fdb db".to_owned(), edited(shell, edit, "edit fdb db")));
