@@ -240,7 +240,9 @@ fn session(shell: &Shell) -> Vec<(String, String)> {
     let edit = "sh editor.sh";
     let mut printed: Vec<(String, String)> = vec![];
     let mut say = |line: &str| printed.push((line.to_owned(), shell.run(line)));
-    COMMANDS.iter().for_each(|line| say(line));
+    for line in COMMANDS {
+        say(line);
+    }
     printed.push(("edit pod one".to_owned(), edited(shell, edit, "edit pod one")));
     printed.push(("edit logset logs".to_owned(), edited(shell, edit, "edit logset logs")));
     printed.push(("edit fdb db".to_owned(), edited(shell, edit, "edit fdb db")));

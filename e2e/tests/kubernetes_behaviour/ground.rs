@@ -18,7 +18,7 @@ pub struct Ground {
     pub namespace: String,
     embedded: Option<Kubernetes>,
     /// A control plane that nobody else uses.
-    own: Option<ControlPlane>,
+    _own: Option<ControlPlane>,
 }
 
 /// An answer with all that kube hides.
@@ -68,7 +68,7 @@ impl Ground {
         let object =
             Namespace { metadata: ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() }, ..Namespace::default() };
         Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
-        Self { client, namespace, embedded: Some(kubernetes), own: None }
+        Self { client, namespace, embedded: Some(kubernetes), _own: None }
     }
 
     /// The real one.
@@ -80,13 +80,13 @@ impl Ground {
     pub async fn real_and_forgetful(name: &str) -> Self {
         let control_plane = ControlPlane::start_forgetful(name).unwrap();
         let ground = Self::furnished(&control_plane, name).await;
-        Self { own: Some(control_plane), ..ground }
+        Self { _own: Some(control_plane), ..ground }
     }
 
     async fn furnished(control_plane: &ControlPlane, name: &str) -> Self {
         let case = control_plane.case(name).await.unwrap();
         case.install_crds().unwrap();
-        let ground = Self { client: case.client.clone(), namespace: case.namespace.clone(), embedded: None, own: None };
+        let ground = Self { client: case.client.clone(), namespace: case.namespace.clone(), embedded: None, _own: None };
         // The controllers furnish a namespace a moment after its creation.
         let account = ground.path("serviceaccounts/default");
         let bundle = ground.path("configmaps/kube-root-ca.crt");
