@@ -17,8 +17,6 @@ pub struct Ground {
     pub client: Client,
     pub namespace: String,
     embedded: Option<Kubernetes>,
-    /// A control plane that nobody else uses.
-    _own: Option<ControlPlane>,
 }
 
 /// An answer with all that kube hides.
@@ -68,7 +66,7 @@ impl Ground {
         let object =
             Namespace { metadata: ObjectMeta { name: Some(namespace.clone()), ..ObjectMeta::default() }, ..Namespace::default() };
         Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
-        Self { client, namespace, embedded: Some(kubernetes), _own: None }
+        Self { client, namespace, embedded: Some(kubernetes) }
     }
 
     /// The real one.
@@ -76,17 +74,17 @@ impl Ground {
         Self::furnished(ControlPlane::shared(), name).await
     }
 
-    /// A real one that forgets what was before within seconds.
-    pub async fn real_and_forgetful(name: &str) -> Self {
+    /// A real one of its own, that forgets what was before within seconds. It ends with the control plane.
+    pub async fn real_and_forgetful(name: &str) -> (ControlPlane, Self) {
         let control_plane = ControlPlane::start_forgetful(name).unwrap();
         let ground = Self::furnished(&control_plane, name).await;
-        Self { _own: Some(control_plane), ..ground }
+        (control_plane, ground)
     }
 
     async fn furnished(control_plane: &ControlPlane, name: &str) -> Self {
         let case = control_plane.case(name).await.unwrap();
         case.install_crds().unwrap();
-        let ground = Self { client: case.client.clone(), namespace: case.namespace.clone(), embedded: None, _own: None };
+        let ground = Self { client: case.client.clone(), namespace: case.namespace.clone(), embedded: None };
         // The controllers furnish a namespace a moment after its creation.
         let account = ground.path("serviceaccounts/default");
         let bundle = ground.path("configmaps/kube-root-ca.crt");

@@ -101,6 +101,7 @@ mod forgetful {
 
     #[tokio::test]
     async fn real() {
-        pages_that_are_forgotten_go_on_inconsistently(Ground::real_and_forgetful("forgetting").await).await;
+        let (_control_plane, ground) = Ground::real_and_forgetful("forgetting").await;
+        pages_that_are_forgotten_go_on_inconsistently(ground).await;
     }
 }

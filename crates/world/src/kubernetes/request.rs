@@ -133,8 +133,12 @@ pub(crate) fn parse(registry: &Registry, client: &Arc<str>, request: http::Reque
     };
     let resource = registry.find(group, version, plural).ok_or_else(Status::no_such_path)?;
     let is_placed = namespace.is_empty() != resource.namespaced || (namespace.is_empty() && name.is_empty());
-    if !is_placed || !(subresource.is_empty() || resource.has(subresource)) {
+    if !is_placed {
         return Err(Status::no_such_path());
+    }
+    if !subresource.is_empty() && !resource.has(subresource) {
+        // Whoever serves custom objects serves every path below one of them, and says that it is not there.
+        return Err(if resource.custom.is_some() { Status::not_found(&resource, name) } else { Status::no_such_path() });
     }
     let header =
         |name: http::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
