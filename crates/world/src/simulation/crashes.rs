@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     /// All of them are tried by `quorate simulate --crashes`, which has the time.
-    const ONE_IN: usize = 79;
+    const ONE_IN: usize = 127;
 
     fn story() -> Script {
         Script::new(Scenario::named("changes").unwrap_or(&Scenario::ALL[0]), 0)
