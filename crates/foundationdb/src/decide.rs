@@ -20,6 +20,7 @@ mod health;
 mod hosts;
 mod lock;
 mod lost_pods;
+mod making_room;
 mod members;
 mod misconfigured;
 mod moves;

@@ -202,6 +202,10 @@ fn each_once<'a>(servers: &[Server<'a>]) -> Vec<Server<'a>> {
     once
 }
 
+fn has_data(process: &ProcessReport) -> bool {
+    process.roles.contains("storage")
+}
+
 fn names<'a>(ids: impl IntoIterator<Item = &'a ProcessGroupId>) -> String {
     ids.into_iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -241,6 +245,9 @@ struct Room {
     /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
     /// Counted as the database counts zones, and as hosts are counted.
     zones: BTreeMap<(Kind, Sense), BTreeMap<String, usize>>,
+    /// Processes that have data and are not excluded. One that came back after its data was copied elsewhere has none, until fewer others
+    /// are left than it takes.
+    with_data: usize,
     copies: Copies,
 }
 
@@ -292,8 +299,8 @@ impl Room {
     fn of(draft: &Draft<'_>, report: &DatabaseReport) -> Self {
         let desired = &draft.seen.desired;
         let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
-        let mut room =
-            Self { serving: BTreeMap::new(), zones: BTreeMap::new(), copies: Copies::named(mode, desired.redundancy_mode()) };
+        let copies = Copies::named(mode, desired.redundancy_mode());
+        let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), with_data: 0, copies };
         for (class, count) in &desired.counts {
             room.serving.insert(*class, (BTreeSet::new(), *count as usize));
         }
@@ -313,6 +320,7 @@ impl Room {
             }
             if counted.insert((group, port(bare(address)))) {
                 room.count_zone(class, process);
+                room.with_data += usize::from(has_data(process));
                 *servers.entry((group, class)).or_default() += 1;
             }
         }
@@ -347,7 +355,8 @@ impl Room {
             self.subtract(id, group.class, &servers);
         }
         let is_dead = servers.is_empty() && has_been_away(draft, group);
-        let Some(hold) = self.too_little(id, group.class).filter(|_| !is_dead) else { return Ok(()) };
+        let too_little = self.too_little(id, group.class).filter(|_| !is_dead);
+        let Some(hold) = too_little.or_else(|| self.no_data_left(id, before.with_data)) else { return Ok(()) };
         *self = before;
         Err(Box::new(hold))
     }
@@ -363,11 +372,21 @@ impl Room {
         self.too_few_zones(id, class).filter(|_| holds_copies(class))
     }
 
+    /// The database refuses to exclude all that have data, however many others wait for some: it sees no space left.
+    fn no_data_left(&self, id: &ProcessGroupId, before: usize) -> Option<Hold> {
+        let sentence =
+            format!("{id} is excluded after the others: it is the last one with data, and the database refuses to be without any");
+        let released_by = "another storage process having data";
+        let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, released_by);
+        (before > 0 && self.with_data == 0).then(|| hold.compared("none with data would be left", "at least 1"))
+    }
+
     fn subtract(&mut self, id: &ProcessGroupId, class: ProcessClass, servers: &[Server<'_>]) {
         if let Some((serving, _)) = self.serving.get_mut(&class) {
             serving.remove(id);
         }
         for server in each_once(servers) {
+            self.with_data = self.with_data.saturating_sub(usize::from(has_data(server.process)));
             for (kind, sense) in Kind::of(class).iter().flat_map(|kind| Sense::ALL.map(|sense| (*kind, sense))) {
                 let (Some(zones), Some(zone)) = (self.zones.get_mut(&(kind, sense)), sense.zone(server.process)) else {
                     continue;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
-use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock};
+use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock, making_room};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, is_replicated};
@@ -237,7 +237,12 @@ fn announce(draft: &mut Draft<'_>, chosen: &[ProcessGroupId]) {
     let names = |ids: &[&ProcessGroupId]| ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ");
     let (full, empty): (Vec<_>, Vec<_>) = chosen.iter().partition(|id| draft.status.groups[*id].goes_with_copies());
     if !empty.is_empty() {
-        draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}", names(&empty)));
+        let waiting = making_room::waiting(draft);
+        let room = match waiting.as_slice() {
+            [] => String::new(),
+            waiting => format!(", found empty before, to make room for {}", names(&waiting.iter().collect::<Vec<_>>())),
+        };
+        draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}{room}", names(&empty)));
     }
     if !full.is_empty() {
         let note = format!("removing {} without exclusion, as asked for: the copies there are lost", names(&full));
@@ -311,12 +316,15 @@ fn may_be_a_coordinator_unseen(draft: &Draft<'_>, group: &ProcessGroup) -> bool 
     group.class.is_stateful() && !group.addresses.is_empty() && !Gate::WholeReport.passes(asked)
 }
 
-/// What was confirmed once is asked again before it counts: without a report nobody knows.
+/// What was confirmed once is asked again before it counts: without a report nobody knows. But who keeps nothing does not stand in the way of
+/// those without whom there is none.
 fn needed_again(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
-    if draft.report.is_none() && Gate::WholeReport.stands() {
-        return Some(Obstacle::no_answer());
-    }
-    still_needed(draft, id, group)
+    let needed = if draft.report.is_none() && Gate::WholeReport.stands() {
+        Some(Obstacle::no_answer())
+    } else {
+        still_needed(draft, id, group)
+    };
+    needed.filter(|_| !(making_room::keeps_nothing(draft, group) && making_room::is_needed(draft)))
 }
 
 fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {

@@ -32,7 +32,7 @@ impl State {
             + self.finish_foreground()
             + self.release_claims()
             + self.empty_namespaces();
-        let waiting = self.store.all().any(|(key, object)| waits_to_go(key, object));
+        let waiting = self.collectable().any(|(key, object)| waits_to_go(key, object));
         self.swept = Swept { revision, waiting };
         changed
     }
@@ -43,15 +43,19 @@ impl State {
         let owners =
             |object: &Option<Arc<Value>>| object.as_ref().and_then(|object| object["metadata"].get("ownerReferences").cloned());
         changes.any(|change| {
-            self.swept.waiting
+            (self.swept.waiting && !is_news_only(&change.key))
                 || change.after.as_ref().is_none_or(|after| waits_to_go(&change.key, after))
                 || owners(&change.before) != owners(&change.after)
         })
     }
 
+    /// All that may have to go, or keeps others from going.
+    fn collectable(&self) -> impl Iterator<Item = (&Key, &Arc<Value>)> {
+        self.store.all().filter(|(key, _)| !is_passed_over(key))
+    }
+
     fn snapshot(&self, which: impl Fn(&Key, &Value) -> bool) -> Vec<(Key, Arc<Value>)> {
-        self.store
-            .all()
+        self.collectable()
             .filter(|(key, object)| which(key, object))
             .map(|(key, object)| (key.clone(), Arc::clone(object)))
             .collect()
@@ -85,10 +89,9 @@ impl State {
 
     /// What has owners, none of which is there any more, goes; so does what waits for a foreground deletion.
     fn delete_dependents(&mut self) -> usize {
-        let uids: BTreeSet<String> = self.store.all().map(|(_, object)| object.uid().to_owned()).collect();
+        let uids: BTreeSet<String> = self.collectable().map(|(_, object)| object.uid().to_owned()).collect();
         let foreground: BTreeSet<String> = self
-            .store
-            .all()
+            .collectable()
             .filter(|(_, object)| object.is_deleting() && object.finalizers().contains(&"foregroundDeletion"))
             .map(|(_, object)| object.uid().to_owned())
             .collect();
@@ -112,8 +115,7 @@ impl State {
         for (key, owner) in waiting {
             let uid = owner.uid();
             let is_blocked = self
-                .store
-                .all()
+                .collectable()
                 .any(|(_, object)| Self::owners(object).any(|one| one["uid"] == uid && one["blockOwnerDeletion"] == true));
             if !is_blocked {
                 self.remove_finalizer(key, &owner, "foregroundDeletion");
@@ -162,7 +164,8 @@ impl State {
     fn empty_namespaces(&mut self) -> usize {
         let mut changed = 0;
         for (key, namespace) in self.snapshot(|key, object| key.storage == "namespaces" && object.is_deleting()) {
-            let content = self.snapshot(|inside, _| inside.namespace == key.name);
+            let inside = self.store.all().filter(|(inside, _)| inside.namespace == key.name);
+            let content: Vec<(Key, Arc<Value>)> = inside.map(|(key, object)| (key.clone(), Arc::clone(object))).collect();
             if content.is_empty() {
                 if namespace.finalizers().is_empty() {
                     self.commit(key, None);
@@ -211,4 +214,14 @@ impl State {
 /// Whether an object was asked to go and something keeps it. A pod that ends needs no garbage collector.
 fn waits_to_go(key: &Key, object: &Value) -> bool {
     object.is_deleting() && (key.storage == "namespaces" || !object.finalizers().is_empty())
+}
+
+/// As a real garbage collector does: nobody owns an event, or is owned by one, and there are more of them than of anything else.
+fn is_passed_over(key: &Key) -> bool {
+    key.storage == "events"
+}
+
+/// Whether nobody waits for what an object says.
+fn is_news_only(key: &Key) -> bool {
+    is_passed_over(key) || key.storage == "leases"
 }

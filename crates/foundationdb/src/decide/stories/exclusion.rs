@@ -29,6 +29,24 @@ fn a_dead_one_is_excluded_although_nobody_took_its_place() {
 }
 
 #[test]
+fn the_last_one_with_data_is_excluded_when_another_one_has_some() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["storage-8", "storage-9"].map(str::to_owned).into();
+    // The others came back after their data had been copied elsewhere, and get some only when they are needed.
+    cluster.spoil(|report| {
+        let are_to_go = [Some(group_id("storage-8")), Some(group_id("storage-9"))];
+        let others = report.processes.values_mut().filter(|process| !are_to_go.contains(&process.group));
+        others.for_each(|process| {
+            process.roles.remove("storage");
+        });
+    });
+    assert_eq!(exclusions(&cluster.rounds(5)), ["exclude locality_instance_id:storage-8"]);
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
+    cluster.unspoil();
+    assert_eq!(exclusions(&cluster.rounds(5)), ["exclude locality_instance_id:storage-9"]);
+}
+
+#[test]
 fn one_that_is_away_for_a_moment_is_not_dead() {
     let mut cluster = Cluster::usual();
     cluster.unplaceable.insert("storage-12".to_owned());

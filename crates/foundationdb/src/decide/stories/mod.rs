@@ -17,6 +17,7 @@ mod invariants;
 mod left_alone;
 mod lock;
 mod lost_pods;
+mod making_room;
 mod moves;
 mod objects;
 mod poke;

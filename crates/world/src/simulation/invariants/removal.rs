@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quorate_foundationdb::GroupCondition;
+use quorate_foundationdb::{GroupCondition, ProcessClass};
 
 use super::super::news::Arrival;
 use super::stage::{Group, group_in};
@@ -36,14 +36,14 @@ impl Invariants {
         self.demand(19, !coordinates, || format!("{client} deleted {name}, and a coordinator keeps its state on it"));
     }
 
-    /// 20: a process group begins to go only while the database answers.
+    /// 20: a process group begins to go only while the database answers, unless it was found empty, keeps nothing, and makes room.
     pub(super) fn goes_while_the_database_answers(&mut self, arrival: &Arrival, group: Group<'_>, stage: Stage<'_>) {
         let conditions = group.status.process_group_conditions.iter().flatten();
         let begun = conditions
             .filter(|one| one.type_.as_deref() == Some(GroupCondition::ResourcesTerminating.name()))
             .filter_map(|one| one.timestamp)
             .any(|since| stage.time.as_second() - since > 5);
-        if begun || group.is_skipped() {
+        if begun || group.is_skipped() || makes_room(group, stage) {
             return;
         }
         let everything = arrival.saw_everything;
@@ -57,4 +57,11 @@ impl Invariants {
             });
         }
     }
+}
+
+/// Whether a process group was found empty, keeps nothing by its class, and somebody who does keep something finds no node.
+fn makes_room(group: Group<'_>, stage: Stage<'_>) -> bool {
+    let is_stateful = |group: Group<'_>| group.class().is_some_and(ProcessClass::is_stateful);
+    let waits = |other: Group<'_>| is_stateful(other) && other.has(GroupCondition::PodPending);
+    group.status.exclusion_timestamp.is_some() && !is_stateful(group) && stage.groups().any(waits)
 }
