@@ -62,8 +62,17 @@ struct Summary {
     violations: u64,
     simulated_seconds: u64,
     cpu_seconds: f64,
+    /// The world that took longest to come to rest after the last disturbance; for people only.
+    #[serde(skip)]
+    longest_to_rest: Option<ToRest>,
     faults: BTreeMap<&'static str, u64>,
     invariants: BTreeMap<u32, u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ToRest {
+    seconds: u64,
+    seed: u64,
 }
 
 impl Simulate {
@@ -155,6 +164,11 @@ impl Summary {
         self.seeds += 1;
         self.violations += u64::from(report.violation.is_some()) + u64::from(differs);
         self.simulated_seconds += report.simulated.as_secs();
+        if let Some(seconds) = report.rested_after.map(|after| after.as_secs())
+            && self.longest_to_rest.is_none_or(|longest| longest.seconds < seconds)
+        {
+            self.longest_to_rest = Some(ToRest { seconds, seed: report.seed });
+        }
         for (fault, count) in &report.faults {
             *self.faults.entry(fault).or_default() += count;
         }
@@ -170,6 +184,9 @@ impl Summary {
         let mut text = format!(
             "{seeds} worlds, {violations} violations, {simulated_seconds} simulated seconds in {cpu_seconds:.1} CPU seconds ({compression:.0} : 1)\n"
         );
+        if let Some(ToRest { seconds, seed }) = self.longest_to_rest {
+            text.push_str(&format!("at rest within {seconds} s after the last disturbance (seed {seed} took longest)\n"));
+        }
         text.push_str("faults:\n");
         for (fault, count) in &self.faults {
             text.push_str(&format!("  {count:>9}  {fault}\n"));
@@ -182,9 +199,14 @@ impl Summary {
     }
 }
 
+/// A bar on a terminal; elsewhere a line for every tenth of many worlds.
 pub(crate) fn progress(done: u64, of: u64, violations: u64) {
     let mut out = std::io::stderr();
-    if out.is_terminal() && of > 1 {
+    if !out.is_terminal() {
+        if of >= 100 && done * 10 / of > (done - 1) * 10 / of {
+            writeln!(out, "{done}/{of} worlds, {violations} violations").ok();
+        }
+    } else if of > 1 {
         let filled = usize::try_from(40 * done / of).unwrap_or(40);
         let end = if done == of { "\n" } else { "" };
         // A progress bar that can't be written is no reason to stop.

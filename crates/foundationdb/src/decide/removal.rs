@@ -280,6 +280,13 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
             ("no whole report".to_owned(), "a whole report".to_owned()),
             "the database answering with a whole report".to_owned(),
         )
+    } else if let Some(other) = took_copies_along(draft, id, group) {
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} goes without exclusion once the copies that went with {other} were made again: both may have had the same"),
+            (format!("the copies of {other} are missing"), "all copies".to_owned()),
+            "all data having all its copies again; automationOptions.removalMode: All does not wait for them".to_owned(),
+        )
     } else if pod.is_some_and(|pod| pod.isolated) {
         (
             reasons::REMOVAL_HELD,
@@ -314,6 +321,24 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
 fn may_be_a_coordinator_unseen(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
     let asked = draft.report.is_some_and(crate::DatabaseReport::is_whole);
     group.class.is_stateful() && !group.addresses.is_empty() && !Gate::WholeReport.passes(asked)
+}
+
+/// Who went without exclusion from another zone a while ago, if its copies are not known to be elsewhere yet. Of one that goes in the same way, they
+/// may be the last.
+fn took_copies_along(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<ProcessGroupId> {
+    let claim = objects::claim_name(&objects::pod_name(&draft.seen.desired, group.class, id));
+    let goes_full = |group: &ProcessGroup| group.exclusion_skipped && group.goes_with_copies();
+    let at_once = draft.seen.desired.automation.removal == AtOnce::All;
+    if at_once || !goes_full(group) || !draft.seen.kube.claims.contains_key(&claim) {
+        return None;
+    }
+    let zone = draft.zone_of(id);
+    let went = |(other, group): &(&ProcessGroupId, &ProcessGroup)| {
+        let pod = draft.roster.pod(other, group.class).filter(|pod| is_ours(&draft.seen.desired, pod));
+        let is_missed = || !draft.members.of(other, group).is_empty() || vanished_too_shortly(draft, other, group).is_some();
+        goes_full(group) && pod.is_none_or(|pod| pod.deleted_since.is_some()) && draft.zone_of(other) != zone && is_missed()
+    };
+    draft.status.groups.iter().filter(|(other, _)| *other != id).find(went).map(|(other, _)| other.clone())
 }
 
 /// What was confirmed once is asked again before it counts: without a report nobody knows. But who keeps nothing does not stand in the way of

@@ -43,6 +43,8 @@ pub struct Report {
     pub invariants: BTreeMap<u32, u64>,
     /// What happened, line by line.
     pub story: Vec<String>,
+    /// How long after the last disturbance it was at rest, if it ever was; looked at every two minutes.
+    pub rested_after: Option<Duration>,
     /// Whether everything was as asked in the end; otherwise more zones were waited for, or something was broken.
     pub as_asked: bool,
     /// What operators changed while things could go wrong, in order.
@@ -82,6 +84,7 @@ pub(super) struct World {
     pub(super) repairs: Vec<(Instant, Repair)>,
     invariants: Invariants,
     looked_at: u64,
+    rested_after: Option<Duration>,
 }
 
 /// The beginning of every world, made once: most of it is the work of building the CRDs.
@@ -133,6 +136,7 @@ impl World {
             repairs: Vec::new(),
             invariants: Invariants::default(),
             looked_at: 0,
+            rested_after: None,
         }
     }
 
@@ -148,6 +152,7 @@ impl World {
         let (story, faults) = self.faults.finish();
         Report {
             seed: self.seed,
+            rested_after: self.rested_after,
             as_asked: ended == Ok(Rest::AsAsked),
             violation: ended.err(),
             changes: self.faults.changes(),
@@ -172,14 +177,17 @@ impl World {
         self.faults.tell("the disturbances end");
         // At rest is: as it should be, and nobody writes anything any more.
         let patience = self.patience();
-        let deadline = Instant::now() + patience;
+        let left_alone = Instant::now();
+        let deadline = left_alone + patience;
         loop {
             let before = self.faults.operator_writes();
-            self.let_time_pass(Instant::now() + QUIET).await?;
+            let quiet_since = Instant::now();
+            self.let_time_pass(quiet_since + QUIET).await?;
             let written = self.faults.operator_writes() - before;
             let at_rest = self.is_at_rest();
             let short_of_zones = self.is_short_of_zones();
             if (at_rest || short_of_zones) && written == 0 {
+                self.rested_after = Some(quiet_since - left_alone);
                 let rest = if at_rest {
                     self.faults.tell("at rest");
                     self.on_stage(Invariants::all_is_as_asked);

@@ -194,6 +194,28 @@ fn who_went_without_exclusion_is_remembered_until_its_copies_were_made_again() {
 }
 
 #[test]
+fn two_in_different_zones_go_without_exclusion_only_one_after_the_copies_of_the_other() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    let zones: BTreeSet<String> = ["storage-8", "storage-9"].map(|id| cluster.pod(id).node.clone().unwrap()).into();
+    assert_eq!(zones.len(), 2);
+    cluster.until(|decision| told(decision).contains(&"delete claim sample-storage-8-data".to_owned()));
+    // The next one is asked for when pod and volume are gone, and nothing but the database could tell.
+    cluster.rounds(2);
+    cluster.desired.remove_without_exclusion.insert("storage-9".to_owned());
+    let goes = "delete claim sample-storage-9-data".to_owned();
+    assert!(!cluster.rounds(10).contains(&goes));
+    let held = cluster.decided().holds;
+    assert!(held.iter().any(|hold| hold.about == "storage-9" && hold.sentence.contains("storage-8")), "{held:#?}");
+    // All at once is all at once.
+    let waits = cluster.desired.automation.removal;
+    cluster.desired.automation.removal = AtOnce::All;
+    assert!(told(&cluster.decided()).contains(&goes));
+    cluster.desired.automation.removal = waits;
+    assert!(cluster.rounds(60).contains(&goes));
+}
+
+#[test]
 fn nothing_else_goes_down_while_the_report_still_lists_who_went_without_exclusion() {
     for rolls_later in [false, true] {
         let (gone, disrupted) = disrupted_beside_a_removal(rolls_later);
