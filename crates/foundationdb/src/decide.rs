@@ -327,8 +327,10 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     if let Some(running) = seen.kube.recorded.running_version.as_ref().and_then(|version| version.parse::<crate::Version>().ok())
         && !running.speaks_with(seen.desired.version)
     {
-        let sentence =
-            format!("{running} runs, and {} speaks another protocol; changing to it is not offered yet", seen.desired.version);
+        let sentence = format!(
+            "{running} runs, and {} speaks another protocol; changing to it is not offered yet, and nothing that is lost is made again",
+            seen.desired.version
+        );
         let hold = Hold::new(
             reasons::VERSION_CHANGE_HELD,
             name,

@@ -95,6 +95,11 @@ impl PodFacts {
         let speaks = |address: &&String| self.family.is_none_or(|family| (family == 6) == address.contains(':'));
         self.addresses.iter().find(speaks).map(String::as_str)
     }
+
+    /// Whether its servers can't run as it was made: they crash again and again, or their image can't be had.
+    pub fn cannot_run(&self) -> bool {
+        !self.ready && self.crashing.as_deref() == Some(crate::objects::MAIN_CONTAINER)
+    }
 }
 
 /// How far a pod is.

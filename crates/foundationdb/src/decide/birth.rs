@@ -162,6 +162,19 @@ fn create(draft: &mut Draft<'_>) {
     if desired.seed_connection.is_some() {
         return;
     }
+    let lost = draft.addresses_of_nobody();
+    if lost.len() * 2 > desired.coordinator_count() {
+        let sentence = format!(
+            "the database was not created yet, and can't be: its coordinators are written by the addresses {}, and no pod has them any more",
+            lost.join(", ")
+        );
+        let released_by =
+            "deleting the object and creating it again; routing.useDNSInClusterFile writes names, which outlive pods";
+        let hold = Hold::new(reasons::COORDINATORS_LOST, &desired.name, sentence, released_by);
+        let measured = format!("{} addresses of nobody", lost.len());
+        draft.holds.push(hold.compared(measured, format!("at most {}", desired.coordinator_count() / 2)));
+        return;
+    }
     let known = match draft.report {
         None if draft.seen.database == Sighting::NotAsked => "nobody has created the database yet",
         None => return,

@@ -140,8 +140,8 @@ fn of_objects(
     if !addresses().eq(&group.addresses) {
         group.reached_at(addresses().cloned().collect());
     }
-    // A group that is to go is not asked to be anything else any more.
-    if group.removal.is_some() {
+    // A group that is to go is not asked to be anything else any more, unless it can't run as it is: the database may need what is on it.
+    if group.removal.is_some() && !pod.is_some_and(PodFacts::cannot_run) {
         group.note(GroupCondition::IncorrectPodSpec, false, now);
     }
 }

@@ -32,7 +32,7 @@ enum Wrong {
 }
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
-    let Some(report) = draft.report.filter(|_| draft.status.configured) else { return };
+    let Some(report) = draft.report.filter(|_| draft.expects_a_database()) else { return };
     let dead: Vec<&str> = report.coordinators.iter().filter(|one| !one.reachable).map(|one| one.address.as_str()).collect();
     let all = report.coordinators.len();
     if all > 0 && all - dead.len() < majority(all) {

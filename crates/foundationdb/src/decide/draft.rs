@@ -218,6 +218,27 @@ impl<'a> Draft<'a> {
         seen.or_else(of_node)
     }
 
+    /// Whether there should be a database: it was created, or the one that was asked for is somebody else's or an earlier object's.
+    pub(super) fn expects_a_database(&self) -> bool {
+        self.status.configured || self.seen.desired.seed_connection.is_some()
+    }
+
+    /// Whether coordinators are known by addresses that go with their pods, so that nobody finds those who get other pods.
+    pub(super) fn coordinators_go_with_their_pods(&self) -> bool {
+        let is_address = |host: &String| host.parse::<std::net::IpAddr>().is_ok();
+        !self.seen.desired.routing.service_per_pod && self.coordinators.iter().any(is_address)
+    }
+
+    /// Addresses by which coordinators are known and that no pod has any more.
+    pub(super) fn addresses_of_nobody(&self) -> Vec<&str> {
+        let pods = || self.seen.kube.pods.values().flat_map(|pod| &pod.addresses);
+        let of_nobody = |host: &&String| host.parse::<std::net::IpAddr>().is_ok() && !pods().any(|address| address == *host);
+        if self.seen.desired.routing.service_per_pod {
+            return vec![];
+        }
+        self.coordinators.iter().filter(of_nobody).map(String::as_str).collect()
+    }
+
     /// How many zones there are.
     pub(super) fn zones(&self) -> usize {
         self.status.groups.values().filter_map(|group| group.fault_domain.as_deref()).collect::<BTreeSet<_>>().len()

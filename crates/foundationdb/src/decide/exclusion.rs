@@ -47,13 +47,21 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let (storage, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|id| draft.status.groups[id].class == ProcessClass::Storage);
     let mut room = Room::of(draft, report);
-    exclude_storage(draft, &mut room, storage);
-    exclude_transaction_system(draft, &mut room, others);
+    let needed_besides = exclude_storage(draft, &mut room, storage);
+    exclude_transaction_system(draft, &mut room, others, needed_besides);
 }
 
 /// What a group is excluded by: its locality, which survives a change of address, or every address it was seen at.
 pub(super) fn places(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Vec<String> {
-    if draft.seen.desired.automation.exclude_by_locality { vec![id.locality()] } else { group.addresses.clone() }
+    if draft.seen.desired.automation.exclude_by_locality {
+        return vec![id.locality()];
+    }
+    // An address it had before may have been given to somebody else since.
+    let of_another = |address: &&String| {
+        let mut pods = draft.seen.kube.pods.values();
+        pods.any(|pod| pod.group.as_ref() != Some(id) && pod.addresses.contains(*address))
+    };
+    group.addresses.iter().filter(|address| !of_another(address)).cloned().collect()
 }
 
 /// Without an address there is nothing to exclude a group by. It never served anybody; while nothing else is missing, it may go as it is.
@@ -103,8 +111,9 @@ pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
     all_serve && (lacks_zones() || may_coordinate && coordinators::lack_zones(draft, report))
 }
 
-/// Storage: each that fits, at once; nothing recovers.
-fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+/// Storage: each that fits, at once; nothing recovers. Those that could go, and have a part in the transaction system because somebody else was
+/// missing there, are left to be excluded with that.
+fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
     let mut granted = Vec::new();
     for id in candidates {
         match room.take(draft, &id) {
@@ -112,15 +121,29 @@ fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<Proce
             Err(hold) => draft.holds.push(*hold),
         }
     }
+    let (needed_besides, granted): (Vec<_>, Vec<_>) = granted.into_iter().partition(|id| has_other_duties(draft, id));
     if !granted.is_empty() {
         let permit = draft.budget.drain(&names(&granted));
         exclude(draft, &granted, permit);
     }
+    needed_besides
+}
+
+/// Whether a process group has roles whose loss costs a recovery.
+fn has_other_duties(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
+    let servers = draft.members.of(id, &draft.status.groups[id]);
+    let mut roles = servers.iter().flat_map(|server| &server.process.roles);
+    roles.any(|role| !matches!(role.as_str(), "storage" | "coordinator"))
 }
 
 /// The transaction system: all together, or none. Successors that do not come, because a quota or a full cluster keeps them from it, are
 /// not waited for: then those go that can, which may be what makes room for the others.
-fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) {
+fn exclude_transaction_system(
+    draft: &mut Draft<'_>,
+    room: &mut Room,
+    candidates: Vec<ProcessGroupId>,
+    needed_besides: Vec<ProcessGroupId>,
+) {
     let before = room.clone();
     let (mut granted, mut refused) = (Vec::new(), Vec::new());
     for id in candidates {
@@ -140,6 +163,7 @@ fn exclude_transaction_system(draft: &mut Draft<'_>, room: &mut Room, candidates
         granted.clear();
     }
     draft.holds.extend(refused.into_iter().map(|(_, hold)| *hold));
+    granted.extend(needed_besides);
     if !granted.is_empty() {
         exclude_together(draft, &granted);
     }
@@ -374,8 +398,9 @@ impl Room {
 
     /// The database refuses to exclude all that have data, however many others wait for some: it sees no space left.
     fn no_data_left(&self, id: &ProcessGroupId, before: usize) -> Option<Hold> {
-        let sentence =
-            format!("{id} is excluded after the others: it is the last one with data, and the database refuses to be without any");
+        let sentence = format!(
+            "{id} is excluded after the others: it is the last one with data, and the database refuses to be without any"
+        );
         let released_by = "another storage process having data";
         let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, released_by);
         (before > 0 && self.with_data == 0).then(|| hold.compared("none with data would be left", "at least 1"))

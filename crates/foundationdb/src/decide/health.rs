@@ -78,7 +78,7 @@ fn tell(draft: &mut Draft<'_>) {
     if let Some((version, _)) = most {
         draft.status.running_version = Some(version.to_owned());
     }
-    if !report.available && draft.status.configured {
+    if !report.available && draft.expects_a_database() {
         let state = report.recovery.as_ref().map_or("a point it does not tell", |recovery| recovery.name.as_str());
         let complaints = report.messages.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let sentence = format!("the database can't be used; its last recovery is at {state}, and it complains of {complaints}");

@@ -29,7 +29,5 @@ pub(super) fn is_needed(draft: &Draft<'_>) -> bool {
 /// Whether a process group that was found empty can't have become anything else since: it has no volume, and nobody of its class is made a
 /// coordinator.
 pub(super) fn keeps_nothing(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
-    group.exclusion.is_some()
-        && !group.class.is_stateful()
-        && draft.seen.desired.coordinator_priority(group.class).is_none()
+    group.exclusion.is_some() && !group.class.is_stateful() && draft.seen.desired.coordinator_priority(group.class).is_none()
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use quorate_quorum::{Hold, Severity};
+use quorate_quorum::{Gate, Hold, Severity};
 
 use super::roster::Objects;
 use super::{Draft, claims, families, updates};
 use crate::{
-    GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects, quantity, reasons,
+    DatabaseReport, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects,
+    quantity, reasons,
 };
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -20,6 +21,16 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         let sentence = format!("{} wait to be replaced until those are out whom they came for", waiting.join(", "));
         let hold = Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, "those in flight being excluded");
         draft.holds.push(hold.compared(format!("{} came for others", early.len()), "none"));
+    }
+    // While nobody knows who serves, everybody may; and whoever is marked keeps the pod it has, which may be what is wrong with the database.
+    if !Gate::WholeReport.passes(draft.report.is_some_and(DatabaseReport::is_whole)) {
+        let Some((first, why)) = candidates.first() else { return };
+        let sentence =
+            format!("{first} and {} others wait to be replaced ({why}) until the database answers", candidates.len() - 1);
+        let hold =
+            Hold::new(reasons::REPLACEMENT_HELD, first.to_string(), sentence, "the database answering with a whole report");
+        draft.holds.push(hold.compared("no whole report", "a whole report"));
+        return;
     }
     let in_flight = draft.status.groups.values().filter(|group| group.is_in_flight()).count();
     let most = usize::try_from(draft.seen.desired.automation.misconfigured_at_once).unwrap_or(usize::MAX);

@@ -39,7 +39,8 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
 fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str, pod: &PodFacts) {
     // Kubernetes writes down when it has to be gone, not when it was deleted; so this holds since it was first seen.
     if let Some(gone_by) = pod.deleted_since {
-        let sentence = format!("pod {name} is being deleted; it is made again once it is gone");
+        let then = if draft.is_done_with(id, &draft.status.groups[id]) { "not made again" } else { "made again once it is gone" };
+        let sentence = format!("pod {name} is being deleted; it is {then}");
         let released_by = "the pod being gone; if its node is lost for good, delete the Node object";
         let hold = Hold::new(reasons::POD_TERMINATING, id.to_string(), sentence, released_by);
         draft.holds.push(hold.compared("a pod that is being deleted", format!("gone by {gone_by}")));

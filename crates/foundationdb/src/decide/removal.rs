@@ -3,14 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock, making_room};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{UNKNOWN_LOG, host};
-use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, is_replicated};
+use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
+
+/// So long after its start a server has usually opened its disk, and said what is on it.
+const OPEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ready: Vec<ProcessGroupId> =
@@ -113,6 +117,11 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
         let many = told((!roles.is_empty()).then_some(roles.len()));
         return Some(Obstacle::new(because, format!("roles: {many}"), "0"));
     }
+    if holds_copies(group.class)
+        && let Some(because) = not_open_yet(draft, &servers)
+    {
+        return Some(because);
+    }
     let hosts = group.addresses.iter().map(String::as_str).chain(servers.iter().map(|server| host(server.address)));
     if let Some(address) = hosts.into_iter().find_map(|host| draft.moving_away.get(host)) {
         let because = format!("data is still moving away from {address}");
@@ -120,6 +129,20 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
     }
     (is_log(group.class) && in_progress.contains(UNKNOWN_LOG))
         .then(|| Obstacle::new("a log whose address nobody knows is still needed", "1 log without an address", "none"))
+}
+
+/// A server is listed before it has opened its disk. Until then it has no roles, and if it came back at another address, the data on it is known
+/// by the one it had before.
+fn not_open_yet(draft: &Draft<'_>, servers: &[Server<'_>]) -> Option<Obstacle> {
+    let is_young = |server: &&Server<'_>| server.process.uptime.is_none_or(|seconds| seconds < OPEN_AFTER.as_secs_f64());
+    if let Some(server) = servers.iter().find(is_young) {
+        let because = format!("{} has just started and may not have said yet what it has", server.address);
+        return Some(Obstacle::new(because, "a server that just started", format!("{} s", OPEN_AFTER.as_secs())));
+    }
+    // Whose log it is that nobody knows is asked for logs alone.
+    let address = moves_from_nowhere(draft).into_iter().find(|address| *address != UNKNOWN_LOG)?;
+    let because = format!("data is still moving away from {address}, where nobody is known to have been");
+    Some(Obstacle::new(because, "an exclusion in progress", "none"))
 }
 
 fn has_roles(server: &Server<'_>) -> bool {
@@ -137,7 +160,7 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
         return None;
     }
     // It may have been somewhere that nobody saw, while the operator was away or told to touch nothing.
-    if let Some(address) = moves_from_nowhere(draft) {
+    if let Some(address) = moves_from_nowhere(draft).first() {
         let because = format!("it vanished, and data is still moving away from {address}, where nobody is known to have been");
         return Some(Obstacle::new(because, "an exclusion in progress", "none"));
     }
@@ -152,15 +175,15 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
         .then(|| Obstacle::new("it vanished, and not all data has all its copies again", "copies missing", "all of them"))
 }
 
-/// An address that data is moving away from, and that belongs to no process group and no process.
-fn moves_from_nowhere<'a>(draft: &Draft<'a>) -> Option<&'a str> {
+/// Addresses that data is moving away from, and that belong to no process group and no process.
+fn moves_from_nowhere<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     if draft.moving_away.is_empty() {
-        return None;
+        return vec![];
     }
     let recorded = draft.status.groups.values().flat_map(|group| group.addresses.iter().map(String::as_str));
     let listed = draft.report.iter().flat_map(|report| report.processes.keys()).map(|address| host(address));
     let known: BTreeSet<&str> = recorded.chain(listed).collect();
-    draft.moving_away.iter().find(|(host, _)| !known.contains(*host)).map(|(_, address)| *address)
+    draft.moving_away.iter().filter(|(host, _)| !known.contains(*host)).map(|(_, address)| *address).collect()
 }
 
 /// Whether pod, volume and service are gone.
@@ -283,7 +306,9 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
     } else if let Some(other) = took_copies_along(draft, id, group) {
         (
             reasons::REMOVAL_HELD,
-            format!("{id} goes without exclusion once the copies that went with {other} were made again: both may have had the same"),
+            format!(
+                "{id} goes without exclusion once the copies that went with {other} were made again: both may have had the same"
+            ),
             (format!("the copies of {other} are missing"), "all copies".to_owned()),
             "all data having all its copies again; automationOptions.removalMode: All does not wait for them".to_owned(),
         )
@@ -334,9 +359,11 @@ fn took_copies_along(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGrou
     }
     let zone = draft.zone_of(id);
     let went = |(other, group): &(&ProcessGroupId, &ProcessGroup)| {
-        let pod = draft.roster.pod(other, group.class).filter(|pod| is_ours(&draft.seen.desired, pod));
+        // A pod may be deleted by others, when its node is lost; a volume is not.
+        let volume = draft.roster.claim(other, group.class);
+        let goes = draft.is_being_made_again(other, group.class) || volume.is_none_or(|claim| claim.deleted_since.is_some());
         let is_missed = || !draft.members.of(other, group).is_empty() || vanished_too_shortly(draft, other, group).is_some();
-        goes_full(group) && pod.is_none_or(|pod| pod.deleted_since.is_some()) && draft.zone_of(other) != zone && is_missed()
+        goes_full(group) && goes && draft.zone_of(other) != zone && is_missed()
     };
     draft.status.groups.iter().filter(|(other, _)| *other != id).find(went).map(|(other, _)| other.clone())
 }
@@ -360,6 +387,9 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     let claim_name = objects::claim_name(&name);
     let claim = kube.claims.get(&claim_name).filter(|claim| claim.deleted_since.is_none());
     let service = kube.services.get(&name).filter(|service| service.group.as_ref() == Some(id));
+    if let Some(hold) = claim_stays(draft, id, &name) {
+        draft.holds.push(hold);
+    }
     let mut taken = Vec::new();
     if let Some(pod) = pod {
         taken.push((TakesAway::Pod(name.clone()), &pod.uid, &pod.resource_version));
@@ -382,6 +412,17 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId) {
         let guard = Guard::epoch(epoch).and_object(uid, resource_version);
         draft.steps.push(Step::takes_away(action, permit, guard, why.clone()));
     }
+}
+
+/// A claim that was deleted and that nobody uses any more is kept by somebody else: a snapshot, a driver, a policy.
+fn claim_stays(draft: &Draft<'_>, id: &ProcessGroupId, name: &str) -> Option<Hold> {
+    let kube = &draft.seen.kube;
+    let claim_name = objects::claim_name(name);
+    let since = kube.claims.get(&claim_name).filter(|_| !kube.pods.contains_key(name))?.deleted_since?;
+    let sentence = format!("{id} is gone but for its volume claim {claim_name}, which was deleted and is still there");
+    let released_by = "whoever put a finalizer on the claim taking it away";
+    let hold = Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, released_by);
+    Some(hold.compared("a claim that is being deleted", "none of this name").since(since))
 }
 
 /// Why a group that went as it was must not be forgotten yet: whatever it held counts as lost until it was made again elsewhere.

@@ -8,7 +8,7 @@ use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Sighting, Step};
 
 use super::{Draft, TakesAway, is_ours, lock, misconfigured};
 use crate::obstacle::Obstacle;
-use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{AtOnce, DatabaseReport, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// For so long a zone whose pods were made again is expected back, and the database asked more often: the next zone waits for its word.
 const COMES_BACK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
@@ -23,14 +23,14 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .status
         .groups
         .iter()
-        .filter(|(_, group)| group.removal.is_none() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
+        .filter(|(_, group)| !group.may_go() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
         .map(|(id, _)| id.clone())
         .collect();
     let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
     // Those that get a successor keep their pod until it is there.
     serving.retain(|id| !misconfigured::is_replaced(draft, id, draft.status.groups[id].class));
     // A pod that serves nobody may go at once: a bad template must not stand in the way of its own correction.
-    for id in idle {
+    for id in without_those_who_would_not_be_found(draft, idle) {
         delete(draft, &id, true, Guard::epoch(draft.seen.epoch));
     }
     if !serving.is_empty() {
@@ -38,12 +38,37 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     }
 }
 
+/// Coordinators that are known by the addresses of their pods keep those, but for as many as a whole database can spare.
+fn without_those_who_would_not_be_found(draft: &mut Draft<'_>, idle: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
+    if !draft.status.configured || !draft.coordinators_go_with_their_pods() {
+        return idle;
+    }
+    let has_address = |id: &ProcessGroupId| {
+        let pod = draft.roster.pod(id, draft.status.groups[id].class);
+        pod.is_some_and(|pod| !pod.addresses.is_empty())
+    };
+    let (found, mut idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(|id| draft.is_coordinator(id) && has_address(id));
+    let is_whole = draft.report.is_some_and(DatabaseReport::is_whole);
+    let spare = if is_whole { keeping_a_majority(draft, &found.iter().collect::<Vec<_>>()) } else { Vec::new() };
+    if let Some(id) = found.iter().find(|id| !spare.contains(id)) {
+        let sentence = format!(
+            "the pod of {id} is asked to be another and can't run as it is, but stays: {id} is a coordinator, and known by the address of \
+             this pod"
+        );
+        let released_by = "another coordinator in its place; with routing.useDNSInClusterFile addresses do not matter";
+        let hold = Hold::new(reasons::POD_UPDATE_HELD, id.to_string(), sentence, released_by);
+        draft.holds.push(hold.compared("no coordinator to spare", "at least 1"));
+    }
+    idle.extend(spare);
+    idle
+}
+
 /// Whether the database counts on this group's pod, or may do so: one that is ready is about to serve.
 pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.roster.pod(id, group.class);
-    // What never ran serves nobody, whether there is a database to ask or not.
-    if pod.is_some_and(|pod| !pod.ready && (pod.node.is_none() || !draft.status.configured)) {
+    // What never ran serves nobody, whether there is a database to ask or not; nor does what can't run, by the word of its own kubelet.
+    if pod.is_some_and(|pod| !pod.ready && (pod.node.is_none() || !draft.status.configured || pod.cannot_run())) {
         return false;
     }
     !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
@@ -72,6 +97,8 @@ fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {
         return;
     }
     let chosen: Vec<ProcessGroupId> = match mode {
+        // Whoever is known by an address that goes with its pod is not found again.
+        AtOnce::All if draft.coordinators_go_with_their_pods() => keeping_a_majority(draft, &serving.iter().collect::<Vec<_>>()),
         AtOnce::All => serving.to_vec(),
         AtOnce::Zone => keeping_a_majority(draft, ids),
         AtOnce::ProcessGroup => keeping_a_majority(draft, ids).into_iter().take(1).collect(),

@@ -144,6 +144,9 @@ impl Database {
         let store = volume.store;
         let process = Process { id: volume.process_id.clone(), started: self.now, spec };
         if let Some(server) = store.and_then(|store| self.data.servers.get_mut(&store)) {
+            if server.address != address {
+                server.known_as = Some((server.address.clone(), self.now + times::OPENS_ITS_DISK));
+            }
             server.address.clone_from(&address);
             server.localities.clone_from(process.localities());
             server.dead_since = None;

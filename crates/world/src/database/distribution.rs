@@ -195,7 +195,7 @@ impl Database {
                 held.store = Some(id);
                 held.emptied = false;
             }
-            let server = StorageServer { volume, address, localities, created: self.now, dead_since: None };
+            let server = StorageServer { volume, address, localities, created: self.now, dead_since: None, known_as: None };
             self.data.servers.insert(id, server);
         }
     }

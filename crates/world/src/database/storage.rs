@@ -17,6 +17,15 @@ pub(super) struct StorageServer {
     pub created: Timestamp,
     /// Since when its process does not run.
     pub dead_since: Option<Timestamp>,
+    /// The address that the database knows it by until its process, which came back at another one, has opened its disk.
+    pub known_as: Option<(String, Timestamp)>,
+}
+
+impl StorageServer {
+    /// The address it had before, if it has not said yet where it is now.
+    pub(super) fn still_known_as(&self, now: Timestamp) -> Option<&str> {
+        self.known_as.as_ref().filter(|(_, until)| *until > now).map(|(address, _)| address.as_str())
+    }
 }
 
 /// A part of the key space.

@@ -12,6 +12,9 @@ pub(super) const LINGERS: SignedDuration = ms(7_000);
 pub(super) const MUTE: SignedDuration = ms(200);
 /// It says who it is only after so long.
 pub(super) const SILENT: SignedDuration = ms(5_300);
+/// A storage server that comes back at another address is known by the one before until it has opened its disk (uncertain: it depends on what is
+/// on it, and may be sooner than it says who it is, or much later).
+pub(super) const OPENS_ITS_DISK: SignedDuration = ms(9_000);
 /// A killed process has ended after so long.
 pub(super) const EXITS: SignedDuration = ms(100);
 

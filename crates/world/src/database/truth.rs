@@ -108,7 +108,7 @@ impl Database {
             .servers
             .values()
             .filter(|server| self.excludes(&server.address, &server.localities))
-            .map(|server| server.address.clone());
+            .map(|server| server.still_known_as(self.now).unwrap_or(&server.address).to_owned());
         let logs = self.logs.iter().enumerate().flat_map(|(age, generation)| {
             generation.servers.iter().filter_map(move |server| {
                 let process = self.process_on(&server.volume);

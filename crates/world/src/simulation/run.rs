@@ -428,6 +428,8 @@ mod tests {
         ("domains", 1_205_476),
         ("domains", 1_300_242),
         ("domains", 1_400_063),
+        ("domains", 3_001_136),
+        ("domains", 4_000_058),
     ];
 
     #[test]

@@ -217,5 +217,26 @@ fn a_running_database_is_joined_and_not_created() {
     cluster.desired.seed_connection = Some("other:abc@192.0.2.1:4501".to_owned());
     let done = cluster.rounds(10);
     assert!(!done.contains(&"create the database".to_owned()));
-    assert_eq!(cluster.kube.config_map.unwrap().data["cluster-file"], "other:abc@192.0.2.1:4501");
+    assert_eq!(cluster.kube.config_map.as_ref().unwrap().data["cluster-file"], "other:abc@192.0.2.1:4501");
+    // Where nobody answers there, that is said as loudly as of one's own.
+    cluster.spoil(|report| {
+        report.available = false;
+        report.coordinators = vec![crate::report::CoordinatorReport { address: "192.0.2.1:4501".to_owned(), reachable: false }];
+    });
+    let codes = codes(&cluster.decided());
+    assert!(codes.contains(&"CoordinatorsLost") && codes.contains(&"DatabaseUnavailable"), "{codes:?}");
+}
+
+#[test]
+fn where_the_first_coordinators_are_known_by_addresses_that_are_gone_that_is_said() {
+    let mut cluster = Cluster::new(&[(Storage, 4), (Log, 4)]);
+    cluster.desired.routing.dns_in_cluster_file = false;
+    cluster.unasked = true;
+    cluster.until(|decision| decision.status.connection.is_some());
+    for (number, pod) in cluster.kube.pods.values_mut().enumerate() {
+        pod.addresses = vec![format!("10.9.9.{number}")];
+    }
+    let decision = cluster.decided();
+    assert!(codes(&decision).contains(&"CoordinatorsLost"), "{:#?}", decision.holds);
+    assert!(!told(&decision).contains(&"create the database".to_owned()));
 }

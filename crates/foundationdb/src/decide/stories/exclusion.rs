@@ -47,6 +47,21 @@ fn the_last_one_with_data_is_excluded_when_another_one_has_some() {
 }
 
 #[test]
+fn storage_that_has_a_part_in_the_transaction_system_keeps_the_distance_of_a_recovery() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.spoil(|report| {
+        let of_it = report.processes.values_mut().filter(|process| process.group == Some(group_id("storage-8")));
+        of_it.for_each(|process| drop(process.roles.insert("log".to_owned())));
+    });
+    let now = cluster.now;
+    cluster.database.recover(now);
+    assert!(exclusions(&cluster.rounds(20)).is_empty());
+    assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
+    assert_eq!(exclusions(&cluster.rounds(10)), ["exclude locality_instance_id:storage-8"]);
+}
+
+#[test]
 fn one_that_is_away_for_a_moment_is_not_dead() {
     let mut cluster = Cluster::usual();
     cluster.unplaceable.insert("storage-12".to_owned());

@@ -36,7 +36,10 @@ fn who_was_found_empty_and_keeps_nothing_goes_when_a_log_finds_no_node_and_the_d
     assert!(notes.contains(&"removing stateless-5, found empty before, to make room for log-2"), "{notes:?}");
     assert!(deleted(&mut cluster).is_empty(), "storage keeps data, and only the database knows that it is elsewhere");
     assert!(codes(&cluster.decided()).contains(&"ExclusionInProgress"));
-    assert!(cluster.kube.recorded.groups.contains_key(&group_id("stateless-5")), "its exclusion is lifted when the database answers");
+    assert!(
+        cluster.kube.recorded.groups.contains_key(&group_id("stateless-5")),
+        "its exclusion is lifted when the database answers"
+    );
 }
 
 #[test]

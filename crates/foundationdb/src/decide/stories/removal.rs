@@ -352,6 +352,66 @@ fn who_never_ran_and_does_in_the_end_is_drained_before_it_goes() {
 }
 
 #[test]
+fn who_is_back_at_another_address_and_has_not_opened_its_disk_is_not_empty() {
+    let start = || {
+        let mut cluster = one_goes();
+        cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("exclude")));
+        cluster.rounds(1);
+        cluster
+    };
+    let listed_as = |cluster: &mut Cluster, uptime: Option<f64>, still_known_at: Option<&'static str>| {
+        cluster.spoil(move |report| {
+            let is_it = |(_, process): &(&String, &crate::ProcessReport)| process.group == Some(group_id("storage-8"));
+            if let Some(at) = report.processes.iter().find(is_it).map(|(address, _)| address.clone())
+                && let Some(mut process) = report.processes.remove(&at)
+            {
+                (process.roles, process.uptime) = (BTreeSet::new(), uptime);
+                report.processes.insert("10.9.9.8:4501".to_owned(), process);
+            }
+            report.exclusions_in_progress = Some(still_known_at.into_iter().map(str::to_owned).collect());
+        });
+    };
+    let removed = |cluster: &mut Cluster| cluster.rounds(3).iter().any(|step| step.starts_with("delete"));
+    // Its data is known by an address that nobody recorded.
+    let mut cluster = start();
+    listed_as(&mut cluster, Some(600.0), Some("10.9.9.9:4501"));
+    assert!(!removed(&mut cluster));
+    // It has just started.
+    for uptime in [None, Some(10.0)] {
+        let mut cluster = start();
+        listed_as(&mut cluster, uptime, None);
+        assert!(!removed(&mut cluster), "{uptime:?}");
+    }
+    let mut cluster = start();
+    listed_as(&mut cluster, Some(600.0), None);
+    assert!(removed(&mut cluster));
+}
+
+#[test]
+fn a_claim_that_does_not_go_is_told_of() {
+    let mut cluster = Cluster::usual();
+    let mut claim = cluster.kube.claims["sample-storage-8-data"].clone();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.until(|decision| told(decision).contains(&"delete claim sample-storage-8-data".to_owned()));
+    claim.deleted_since = Some(cluster.now);
+    cluster.kube.claims.insert("sample-storage-8-data".to_owned(), claim);
+    assert!(codes(&cluster.decided()).contains(&"ClaimTerminating"), "{:#?}", cluster.decided().holds);
+}
+
+#[test]
+fn an_address_that_is_somebody_elses_by_now_is_not_excluded() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.rounds(1);
+    let others = cluster.pod("storage-9").addresses[0].clone();
+    cluster.kube.recorded.groups.get_mut(&group_id("storage-8")).unwrap().addresses.insert(0, others.clone());
+    let done = cluster.rounds(5);
+    let excluded: Vec<&String> = done.iter().filter(|step| step.starts_with("exclude")).collect();
+    assert!(!excluded.is_empty() && excluded.iter().all(|step| !step.contains(&others)), "{done:?}");
+}
+
+#[test]
 fn who_vanished_from_where_nobody_saw_it_stays_while_data_moves_away_from_there() {
     let mut cluster = Cluster::usual();
     cluster.kill("storage-8");

@@ -146,7 +146,8 @@ fn working_roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
         roles.push(plain::log(server.id, database.versions.read(database.now)).into());
     }
     let store = database.volumes.get(&process.spec.volume).and_then(|volume| volume.store);
-    if let Some((id, server)) = store.and_then(|id| Some((id, database.data.servers.get(&id)?))) {
+    let server = store.and_then(|id| Some((id, database.data.servers.get(&id)?)));
+    if let Some((id, server)) = server.filter(|(_, server)| server.still_known_as(database.now).is_none()) {
         let running = server.created.max(process.started);
         let storage = plain::Storage {
             id,
