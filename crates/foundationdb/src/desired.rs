@@ -127,6 +127,8 @@ pub struct ClassTemplate {
 pub struct Topology {
     /// Where the zone of a process comes from.
     pub zone: Zone,
+    /// The environment variable that names the zone all the same, where each pod or the whole Kubernetes cluster would be one.
+    pub zone_variable: Option<String>,
     /// The locality `dcid` of every process.
     pub datacenter: Option<String>,
     /// The locality `data_hall` of every process.

@@ -117,6 +117,11 @@ impl Argument {
         Self { multiplier: Some(multiplier), offset: Some(offset), ..Self::process_number() }
     }
 
+    /// An empty text may be left out; the existing operator does that for a parameter without a value.
+    fn literal_text(&self) -> &str {
+        self.value.as_deref().unwrap_or_default()
+    }
+
     /// What it becomes in a pod with this environment, for the process of this number.
     pub fn resolved(&self, environment: &BTreeMap<String, String>, process: i64) -> Result<String, ArgumentError> {
         let mut text = String::new();
@@ -133,7 +138,7 @@ impl Argument {
             Ok((name, value))
         };
         match kind {
-            ArgumentKind::Literal => text.push_str(self.value.as_ref().ok_or(incomplete("value"))?),
+            ArgumentKind::Literal => text.push_str(self.literal_text()),
             ArgumentKind::Concatenate => self.values.iter().try_for_each(|part| part.write(environment, process, text))?,
             ArgumentKind::Environment => text.push_str(variable()?.1),
             ArgumentKind::ProcessNumber => {
@@ -210,7 +215,7 @@ impl<'a> CommandLine<'a> {
         let kind = argument.kind.unwrap_or(ArgumentKind::Literal);
         let incomplete = |field| ArgumentError::Incomplete { kind, field };
         match kind {
-            ArgumentKind::Literal => self.add_text(argument.value.as_ref().ok_or(incomplete("value"))?),
+            ArgumentKind::Literal => self.add_text(argument.literal_text()),
             ArgumentKind::Concatenate => argument.values.iter().try_for_each(|part| self.add(part))?,
             ArgumentKind::ProcessNumber => {
                 let multiplier = argument.multiplier.filter(|factor| *factor != 0).unwrap_or(1);
@@ -307,6 +312,14 @@ mod tests {
         assert_eq!(told(no_source), "an argument of type Environment needs the field source");
         let family = Argument { ip_family: Some(6), kind: Some(ArgumentKind::IpList), ..Argument::environment("FDB_PUBLIC_IP") };
         assert_eq!(told(family), "FDB_PUBLIC_IP has no IPv6 address: 10.1.2.3");
+    }
+
+    #[test]
+    fn a_text_that_is_left_out_is_empty() {
+        let document = r#"{"version":"7.3.69","arguments":[{"type":"Concatenate","values":[{"type":"Literal","value":"--knob_x="},{"type":"Literal"}]}]}"#;
+        let read: MonitorConfiguration = serde_json::from_str(document).unwrap();
+        assert_eq!(read.command_line(&environment(), 1).unwrap(), ["--knob_x="]);
+        assert_eq!(read.taken_apart().unwrap().is(&environment(), 1, "--knob_x="), Some(true));
     }
 
     #[test]

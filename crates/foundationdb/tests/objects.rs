@@ -192,7 +192,8 @@ fn where_there_are_no_fault_domains_each_pod_is_one() {
 
 #[test]
 fn where_the_kubernetes_cluster_is_the_zone_it_is_said_outright() {
-    let topology = Topology { zone: Zone::Cluster("east".to_owned()), datacenter: Some("dc1".to_owned()), hall: None };
+    let zone = Zone::Cluster("east".to_owned());
+    let topology = Topology { zone, datacenter: Some("dc1".to_owned()), ..Topology::default() };
     let desired = Desired { topology, ..sample() };
     assert_written("pod-zone-is-cluster", &pod(&desired, ProcessClass::Storage));
 }
@@ -211,6 +212,21 @@ fn a_zone_from_a_variable_or_from_a_field() {
     assert_eq!(source(&variable), "RACK");
     assert!(env(&field).contains("metadata.labels['rack']"));
     assert_eq!(source(&field), "FDB_ZONE_ID");
+}
+
+#[test]
+fn a_variable_names_the_zone_also_of_pods_that_nothing_keeps_apart() {
+    for zone in [Zone::Pod, Zone::Cluster("east".to_owned())] {
+        let plain = Desired { topology: Topology { zone, ..Topology::default() }, ..sample() };
+        let topology = Topology { zone_variable: Some("RACK".to_owned()), ..plain.topology.clone() };
+        let named = Desired { topology, ..plain.clone() };
+        let source = |desired: &Desired| {
+            let document = objects::monitor_configuration(desired, ProcessClass::Log, false, Some(CONNECTION));
+            json!(document)["arguments"][10]["values"][1]["source"].clone()
+        };
+        assert_eq!((source(&plain), source(&named)), (json!("FDB_ZONE_ID"), json!("RACK")));
+        assert_eq!(pod(&plain, ProcessClass::Log), pod(&named, ProcessClass::Log), "no pod is made again for it");
+    }
 }
 
 #[test]

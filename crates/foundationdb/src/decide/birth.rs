@@ -99,7 +99,12 @@ fn expected_zone(
 ) -> Option<String> {
     match &desired.topology.zone {
         // Where one zone is for all, what keeps coordinators apart is the pod.
-        Zone::Pod | Zone::Cluster(_) => Some(id.to_string()),
+        Zone::Cluster(_) => Some(id.to_string()),
+        // Its monitor says what a variable is, before any server runs.
+        Zone::Pod => match &desired.topology.zone_variable {
+            Some(variable) => pod.environment.get(variable).cloned(),
+            None => Some(id.to_string()),
+        },
         Zone::Node { label, .. } => {
             let node = pod.node.as_ref()?;
             let named = nodes.get(node).and_then(|node| node.labels.get(label));

@@ -64,8 +64,8 @@ impl Asked {
     }
 
     fn topology(&mut self, topology: &Topology) {
-        // A datacenter and a hall reach the processes by the monitor's configuration, not by the pod.
-        let Topology { zone, datacenter: _, hall: _ } = topology;
+        // A datacenter, a hall and a zone by another name reach the processes by the monitor's configuration, not by the pod.
+        let Topology { zone, zone_variable: _, datacenter: _, hall: _ } = topology;
         match zone {
             Zone::Node { label, value_from } => {
                 self.unless_default("zoneLabel", label, &super::placement::HOSTNAME.to_owned());

@@ -2,7 +2,7 @@
 
 use super::{environment, port_offset, volumes};
 use crate::monitor::{Argument, ArgumentKind, MonitorConfiguration};
-use crate::{Desired, ProcessClass, Zone};
+use crate::{Desired, ProcessClass, Topology, Zone};
 
 /// The document of a class, or of those of its process groups that are in logical fault domains. Without a connection string, servers
 /// would begin databases of their own, so none run.
@@ -25,7 +25,7 @@ pub fn monitor_configuration(
         locality("instance_id", environment::INSTANCE_ID),
         locality("machineid", environment::MACHINE_ID),
     ];
-    let zone = zone_variable(&desired.topology.zone);
+    let zone = zone_variable(&desired.topology);
     if packed {
         // The database keeps copies apart by the first; whoever counts hosts counts the second.
         let physical = if zone == environment::ZONE_ID { environment::PHYSICAL_ZONE_ID } else { zone };
@@ -83,11 +83,12 @@ fn locality(key: &str, variable: &str) -> Argument {
     Argument::concatenated([Argument::literal(format!("--locality_{key}=")), Argument::environment(variable)])
 }
 
-fn zone_variable(zone: &Zone) -> &str {
-    match zone {
-        Zone::Node { value_from: Some(from), .. } => from.strip_prefix('$').unwrap_or(environment::ZONE_ID),
-        _ => environment::ZONE_ID,
-    }
+fn zone_variable(topology: &Topology) -> &str {
+    let named = match &topology.zone {
+        Zone::Node { value_from, .. } => value_from.as_deref().and_then(|from| from.strip_prefix('$')),
+        Zone::Pod | Zone::Cluster(_) => topology.zone_variable.as_deref(),
+    };
+    named.unwrap_or(environment::ZONE_ID)
 }
 
 /// A parameter of the user's; a value that begins with `$` is read from the environment.

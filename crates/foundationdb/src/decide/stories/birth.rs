@@ -2,7 +2,7 @@
 
 use super::cluster::{Cluster, codes, told};
 use crate::ProcessClass::{Coordinator, Log, Storage};
-use crate::RedundancyMode;
+use crate::{RedundancyMode, Topology, Zone};
 
 #[test]
 fn a_new_cluster_is_made_in_order_and_then_comes_to_rest() {
@@ -63,6 +63,21 @@ fn where_pods_have_two_addresses_coordinators_are_written_by_the_one_that_server
         let coordinators: Vec<&str> = written.split_once('@').map_or(vec![], |(_, all)| all.split(',').collect());
         assert!(coordinators.len() == 3 && coordinators.iter().all(|one| one.starts_with(begins)), "{family:?}: {written}");
     }
+}
+
+#[test]
+fn where_a_variable_names_the_zone_of_pods_coordinators_wait_until_monitors_say_what_it_is() {
+    let mut cluster = Cluster::new(&[(Storage, 4), (Log, 1)]);
+    cluster.desired.topology = Topology { zone: Zone::Pod, zone_variable: Some("RACK".to_owned()), ..Topology::default() };
+    let first = cluster.decided();
+    cluster.carry_out(&first);
+    assert_eq!(cluster.decided().status.connection, None, "all of them might be in one rack");
+    for (id, rack) in [("log-1", "a"), ("storage-2", "a"), ("storage-3", "a"), ("storage-4", "b"), ("storage-5", "c")] {
+        cluster.pod(id).environment.insert("RACK".to_owned(), rack.to_owned());
+    }
+    let written = cluster.decided().status.connection.unwrap_or_default();
+    assert_eq!(written.split(',').count(), 3);
+    assert!(["log-1", "storage-4", "storage-5"].iter().all(|id| written.contains(&format!("sample-{id}."))), "{written}");
 }
 
 #[test]

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_api::VolumeRetentionPolicy;
 use quorate_api::foundationdb::{
-    FoundationDBCluster, FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, deprecated_fields, fields_without_effect,
+    FoundationDBCluster, FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, NO_FAULT_DOMAIN, deprecated_fields,
+    fields_without_effect,
 };
 use quorate_foundationdb::objects::is_our_key;
 use quorate_foundationdb::{Desired, ProcessClass, Version};
@@ -130,6 +131,10 @@ fn without_effect(spec: &FoundationDBClusterSpec, mut notes: Vec<String>) -> Vec
     let domain = spec.fault_domain.clone().unwrap_or_default();
     if domain.value.is_some() && domain.key.as_deref() != Some(KUBERNETES_CLUSTER_FAULT_DOMAIN) {
         notes.push(format!("spec.faultDomain.value: it names the zone only with the key {KUBERNETES_CLUSTER_FAULT_DOMAIN}"));
+    }
+    let no_label = [NO_FAULT_DOMAIN, KUBERNETES_CLUSTER_FAULT_DOMAIN].contains(&domain.key.as_deref().unwrap_or_default());
+    if no_label && domain.value_from.is_some_and(|from| !from.is_empty() && !from.starts_with('$')) {
+        notes.push("spec.faultDomain.valueFrom: with this key it names the zone only as a variable, with a $".to_owned());
     }
     notes
 }

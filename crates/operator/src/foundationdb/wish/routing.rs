@@ -46,11 +46,13 @@ pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut P
 pub(super) fn topology(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> Topology {
     let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let domain = spec.fault_domain.clone().unwrap_or_default();
+    let value_from = set(&domain.value_from);
+    let variable = value_from.as_deref().and_then(|from| from.strip_prefix('$')).map(str::to_owned);
     let zone = match set(&domain.key) {
         Some(key) if key == NO_FAULT_DOMAIN => Zone::Pod,
         Some(key) if key == KUBERNETES_CLUSTER_FAULT_DOMAIN => {
             let value = set(&domain.value);
-            if value.is_none() {
+            if value.is_none() && variable.is_none() {
                 let problem = "the Kubernetes cluster is the zone, and its name is not said";
                 problems.add("spec.faultDomain.value", problem, "a name that differs in each Kubernetes cluster");
             }
@@ -58,10 +60,11 @@ pub(super) fn topology(spec: &FoundationDBClusterSpec, problems: &mut Problems) 
         }
         key => {
             let Zone::Node { label, .. } = Zone::default() else { return Topology::default() };
-            Zone::Node { label: key.unwrap_or(label), value_from: set(&domain.value_from) }
+            Zone::Node { label: key.unwrap_or(label), value_from }
         }
     };
-    Topology { zone, datacenter: set(&spec.data_center), hall: set(&spec.data_hall) }
+    let zone_variable = variable.filter(|_| zone.label().is_none());
+    Topology { zone, zone_variable, datacenter: set(&spec.data_center), hall: set(&spec.data_hall) }
 }
 
 pub(super) fn labels(spec: &FoundationDBClusterSpec, name: &str) -> Labels {

@@ -293,6 +293,21 @@ fn zones_come_from_nodes_pods_or_the_whole_cluster() {
 }
 
 #[test]
+fn a_variable_names_the_zone_whatever_the_key_is() {
+    let read = |key: &str, from: &str| wish(json!({"faultDomain": {"key": key, "valueFrom": from}}));
+    let (pods, clusters) = ("foundationdb.org/none", "foundationdb.org/kubernetes-cluster");
+    for key in [pods, clusters] {
+        let named = read(key, "$RACK");
+        assert_eq!(named.topology.zone_variable.as_deref(), Some("RACK"), "{key}");
+        assert!(named.problems.is_empty(), "{:?}", named.problems);
+        let field = read(key, "spec.nodeName");
+        assert_eq!(field.topology.zone_variable, None);
+        assert!(field.fields_without_effect.iter().any(|note| note.starts_with("spec.faultDomain.valueFrom: ")));
+    }
+    assert_eq!(read("rack", "$RACK").topology.zone_variable, None, "there it is the zone's own");
+}
+
+#[test]
 fn the_lock_is_used_where_several_operators_are_to_be_expected() {
     let lock = |spec: Value| wish(spec).lock;
     assert!(lock(json!({"databaseConfiguration": {"redundancy_mode": "three_data_hall"}})).is_some());
