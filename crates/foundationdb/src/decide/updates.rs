@@ -23,7 +23,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         .status
         .groups
         .iter()
-        .filter(|(_, group)| !group.may_go() && group.conditions.contains_key(&GroupCondition::IncorrectPodSpec))
+        .filter(|(id, group)| group.conditions.contains_key(&GroupCondition::IncorrectPodSpec) && is_asked(draft, id, group))
         .map(|(id, _)| id.clone())
         .collect();
     let (mut serving, idle): (Vec<_>, Vec<_>) = outdated.into_iter().partition(|id| serves(draft, id));
@@ -36,6 +36,13 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     if !serving.is_empty() {
         roll(draft, &serving);
     }
+}
+
+/// Whether a group is asked to be anything else. One that is to go is not, unless it can't run as it is and is not empty: the database may need
+/// what is on it.
+fn is_asked(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+    let cannot_run = || draft.roster.pod(id, group.class).is_some_and(PodFacts::cannot_run);
+    group.removal.is_none() || !group.may_go() && cannot_run()
 }
 
 /// Coordinators that are known by the addresses of their pods keep those, but for as many as a whole database can spare.

@@ -270,6 +270,16 @@ fn pods_that_cannot_run_are_corrected_though_the_database_is_down_and_nobody_is_
 }
 
 #[test]
+fn who_is_marked_in_the_same_moment_keeps_the_pod_it_has() {
+    let mut cluster = another_image();
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.desired.automation.deletion = AtOnce::All;
+    let done = told(&cluster.decided());
+    assert_eq!(deleted(&done).len(), 10);
+    assert!(!deleted(&done).contains(&"sample-storage-8"), "{done:?}");
+}
+
+#[test]
 fn without_a_whole_report_nobody_is_marked_for_another_pod() {
     let mut cluster = another_image();
     cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
