@@ -1,39 +1,46 @@
 //! Digests: they tell one wish from another, and one rendering from another.
 
+use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// 128 bits of a JSON value, in hex. The order of keys does not count, and a key without a value is as good as none.
 pub(super) fn digest(value: &Value) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     write_sorted(value, &mut text);
-    Sha256::digest(text)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    Sha256::digest(text)[..16].iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-fn write_sorted(value: &Value, text: &mut String) {
+fn write_sorted(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().filter(|(_, value)| !value.is_null()).collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            text.push('{');
+            entries.sort_unstable_by_key(|(key, _)| key.as_str());
+            text.push(b'{');
             for (key, value) in entries {
-                text.push_str(&Value::from(key.as_str()).to_string());
-                text.push(':');
+                write(key, text);
+                text.push(b':');
                 write_sorted(value, text);
-                text.push(',');
+                text.push(b',');
             }
-            text.push('}');
+            text.push(b'}');
         }
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for item in items {
                 write_sorted(item, text);
-                text.push(',');
+                text.push(b',');
             }
-            text.push(']');
+            text.push(b']');
         }
-        simple => text.push_str(&simple.to_string()),
+        simple => write(simple, text),
     }
+}
+
+/// Text, numbers and the like can always be written as JSON, and memory takes all of it.
+fn write(simple: &impl Serialize, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, simple).unwrap_or_default();
 }
 
 #[cfg(test)]
