@@ -46,12 +46,13 @@ impl Database {
         if self.now >= looking.patience && self.now < looking.arrives {
             return Progress::Done(Err(Failure::Timeout { milliseconds: looking.allowed }));
         }
-        let Some(status) = looking.status.clone().filter(|_| self.now >= looking.arrives) else {
+        let Some(status) = looking.status.take_if(|_| self.now >= looking.arrives) else {
             let next = if self.now < looking.shows { looking.shows } else { looking.arrives };
             return Progress::Waits(Some(next.min(looking.patience)));
         };
         let more = looking.look.exclusions || !looking.look.ranges.is_empty();
         if more && !self.serves(connection) && self.now < looking.patience {
+            looking.status = Some(status);
             return Progress::Waits(Some(looking.patience));
         }
         let readable = if self.serves(connection) { Ok(()) } else { Err(Failure::Timeout { milliseconds: looking.allowed }) };

@@ -43,8 +43,9 @@ impl Database {
             (Some(Route::Unknown(connection)), _) => without(&connection, client::Missing::Database),
             (None, _) => without(&self.connection, client::Missing::Database),
         };
-        // A document has text for names, so it can always be written.
-        serde_json::to_vec(&document).unwrap_or_default()
+        let mut text = Vec::new();
+        document.write(&mut text);
+        text
     }
 
     /// How long it takes to ask for the status: longest when it matters most.
@@ -195,7 +196,7 @@ impl Database {
             .iter()
             .map(|exclusion| match exclusion {
                 Exclusion::Address(address) => json!({"address": address}),
-                Exclusion::Locality(locality) => json!({"locality": locality}),
+                Exclusion::Locality { target, .. } => json!({"locality": target}),
             })
             .collect();
         json!({

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::Database;
-use super::section::{Fixed, Part, Section, fixed};
+use super::section::{Fixed, Part, Section, fixed, fixed_members};
 
 /// Latencies are printed once they were measured for this long.
 pub(super) const MEASURED_AFTER: SignedDuration = SignedDuration::from_secs(60);
@@ -18,7 +18,9 @@ pub(super) fn id(address: &str, role: &str) -> String {
     format!("{hash:016x}")
 }
 
-static COUNTER: Fixed = Fixed::new(|| fixed(&json!({"counter": 0, "hz": 0, "roughness": -1})));
+fn counter() -> Value {
+    json!({"counter": 0, "hz": 0, "roughness": -1})
+}
 
 static LATENCIES: Fixed = Fixed::new(|| fixed(&latencies()));
 
@@ -49,29 +51,31 @@ pub(super) fn grv_proxy<'a>(address: &str, measured: bool) -> Section<'a> {
     role
 }
 
-fn role<'a>(name: &'a str, id: &str) -> Section<'a> {
+/// A role that says nothing more of itself.
+pub(super) fn role<'a>(name: &'a str, id: &str) -> Section<'a> {
     Section::from_iter([("id", Part::from(json!(id))), ("role", name.into())])
 }
+
+static LOG: Fixed = Fixed::new(|| {
+    fixed_members([
+        ("durable_bytes", counter()),
+        ("input_bytes", counter()),
+        ("kvstore_available_bytes", json!(72_213_135_360_u64)),
+        ("kvstore_free_bytes", json!(72_213_135_360_u64)),
+        ("kvstore_total_bytes", json!(97_793_294_336_u64)),
+        ("kvstore_used_bytes", json!(104_882_352)),
+        ("queue_disk_available_bytes", json!(72_213_135_360_u64)),
+        ("queue_disk_free_bytes", json!(72_213_135_360_u64)),
+        ("queue_disk_total_bytes", json!(97_793_294_336_u64)),
+        ("queue_disk_used_bytes", json!(651_264)),
+    ])
+});
 
 /// A log of the current generation.
 pub(super) fn log<'a>(id: u64, version: i64) -> Section<'a> {
     let mut role = role("log", &format!("{id:016x}"));
     role.add("data_version", json!(version));
-    role.add("durable_bytes", &COUNTER);
-    role.add("input_bytes", &COUNTER);
-    let disk = [
-        ("kvstore_available_bytes", 72_213_135_360_u64),
-        ("kvstore_free_bytes", 72_213_135_360),
-        ("kvstore_total_bytes", 97_793_294_336),
-        ("kvstore_used_bytes", 104_882_352),
-        ("queue_disk_available_bytes", 72_213_135_360),
-        ("queue_disk_free_bytes", 72_213_135_360),
-        ("queue_disk_total_bytes", 97_793_294_336),
-        ("queue_disk_used_bytes", 651_264),
-    ];
-    for (name, bytes) in disk {
-        role.add(name, json!(bytes));
-    }
+    role.add_members(&LOG);
     role
 }
 
@@ -85,13 +89,8 @@ pub(super) struct Storage {
     pub measured: bool,
 }
 
-static DATA_LAG: Fixed = Fixed::new(|| fixed(&json!({"seconds": 0.012, "versions": 12_275})));
-static DURABILITY_LAG: Fixed = Fixed::new(|| fixed(&json!({"seconds": 5.0, "versions": 5_000_000})));
-
-/// A storage server.
-pub(super) fn storage<'a>(storage: &Storage) -> Section<'a> {
-    let mut role = role("storage", &format!("{:016x}", storage.id));
-    for counted in [
+static STORAGE: Fixed = Fixed::new(|| {
+    let counted = [
         "bytes_queried",
         "durable_bytes",
         "fetched_versions",
@@ -103,27 +102,30 @@ pub(super) fn storage<'a>(storage: &Storage) -> Section<'a> {
         "mutation_bytes",
         "mutations",
         "total_queries",
-    ] {
-        role.add(counted, &COUNTER);
-    }
-    role.add("data_lag", &DATA_LAG);
+    ];
+    let others = [
+        ("data_lag", json!({"seconds": 0.012, "versions": 12_275})),
+        ("durability_lag", json!({"seconds": 5.0, "versions": 5_000_000})),
+        ("kvstore_available_bytes", json!(72_196_812_800_u64)),
+        ("kvstore_free_bytes", json!(72_196_812_800_u64)),
+        ("kvstore_inline_keys", json!(0)),
+        ("kvstore_total_bytes", json!(97_793_294_336_u64)),
+        ("kvstore_total_nodes", json!(0)),
+        ("kvstore_total_size", json!(0)),
+        ("local_rate", json!(100)),
+        ("query_queue_max", json!(0)),
+    ];
+    fixed_members(counted.map(|name| (name, counter())).into_iter().chain(others))
+});
+
+/// A storage server.
+pub(super) fn storage<'a>(storage: &Storage) -> Section<'a> {
+    let mut role = role("storage", &format!("{:016x}", storage.id));
+    role.add_members(&STORAGE);
     role.add("data_version", json!(storage.version));
-    role.add("durability_lag", &DURABILITY_LAG);
     role.add("durable_version", json!((storage.version - 5_000_000).max(0)));
-    for (name, number) in [
-        ("kvstore_available_bytes", 72_196_812_800),
-        ("kvstore_free_bytes", 72_196_812_800),
-        ("kvstore_inline_keys", 0),
-        ("kvstore_total_bytes", 97_793_294_336),
-        ("kvstore_total_nodes", 0),
-        ("kvstore_total_size", 0),
-        ("kvstore_used_bytes", 104_861_752 + storage.stored),
-        ("local_rate", 100),
-        ("query_queue_max", 0),
-        ("stored_bytes", storage.stored),
-    ] {
-        role.add(name, json!(number));
-    }
+    role.add("kvstore_used_bytes", json!(104_861_752 + storage.stored));
+    role.add("stored_bytes", json!(storage.stored));
     role.add(
         "storage_metadata",
         json!({
@@ -177,12 +179,17 @@ pub(super) static NETWORK: Fixed = Fixed::new(|| {
         "current_connections": 11, "megabits_received": rate(0.047), "megabits_sent": rate(0.046), "tls_policy_failures": rate(0.0)}))
 });
 
-/// A machine, without what tells it from others.
-pub(super) fn machine() -> Value {
-    json!({"contributing_workers": 1, "cpu": {"logical_core_utilization": 0.06},
-        "memory": {"committed_bytes": 670_986_240, "free_bytes": 24_603_807_744_u64, "total_bytes": 25_274_793_984_u64},
-        "network": {"megabits_received": rate(1.43), "megabits_sent": rate(1.43), "tcp_segments_retransmitted": rate(0.0)}})
-}
+/// What all machines say alike.
+pub(super) static MACHINE: Fixed = Fixed::new(|| {
+    fixed_members([
+        ("cpu", json!({"logical_core_utilization": 0.06})),
+        ("memory", json!({"committed_bytes": 670_986_240, "free_bytes": 24_603_807_744_u64, "total_bytes": 25_274_793_984_u64})),
+        (
+            "network",
+            json!({"megabits_received": rate(1.43), "megabits_sent": rate(1.43), "tcp_segments_retransmitted": rate(0.0)}),
+        ),
+    ])
+});
 
 /// What a probe measured.
 pub(super) static LATENCY_PROBE: Fixed = Fixed::new(|| {

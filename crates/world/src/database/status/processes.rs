@@ -1,6 +1,8 @@
 //! `processes` and `machines`.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::super::Database;
 use super::super::exclusion::host;
@@ -91,12 +93,12 @@ fn messages(database: &Database, process: &Process) -> Vec<Value> {
 }
 
 /// The roles of a process, in the order in which they are listed.
-fn roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
+fn roles<'a>(database: &'a Database, process: &Process) -> Vec<Part<'a>> {
     let address = process.address();
     let mut roles = Vec::new();
-    let mut plain_role = |role: &str, has: bool| {
+    let mut plain_role = |role: &'static str, has: bool| {
         if has {
-            roles.push(json!({"id": plain::id(address, role), "role": role}).into());
+            roles.push(plain::role(role, &plain::id(address, role)).into());
         }
     };
     let readable = database.readable_configuration().is_some();
@@ -116,7 +118,7 @@ fn roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
     }
     for generation in database.logs.iter().skip(1) {
         for server in generation.servers.iter().filter(|server| server.volume == process.spec.volume) {
-            roles.push(json!({"id": format!("{:016x}", server.id), "role": "log"}).into());
+            roles.push(plain::role("log", &format!("{:016x}", server.id)).into());
         }
     }
     let name = process.spec.name.as_deref();
@@ -160,29 +162,37 @@ fn working_roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
         roles.push(plain::storage(&storage).into());
     }
     if has(&database.roles.resolvers) {
-        roles.push(json!({"id": plain::id(address, "resolver"), "role": "resolver"}).into());
+        roles.push(plain::role("resolver", &plain::id(address, "resolver")).into());
     }
     roles
 }
 
-/// Machines, by their id: processes that say who they are.
-pub(super) fn machines(database: &Database) -> Value {
-    let mut machines = Map::new();
+/// Machines, by their id, with the processes on them that say who they are.
+pub(super) fn machines(database: &Database) -> Section<'_> {
+    let mut machines: Vec<(&str, &Process, usize)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for process in database.joined().filter(|process| process.started + times::SILENT <= database.now) {
         let id = process.localities().get("machineid").map_or(process.zone(), String::as_str);
-        if let Some(workers) = machines.get_mut(id).and_then(|machine: &mut Value| machine.get_mut("contributing_workers")) {
-            *workers = json!(workers.as_u64().unwrap_or(0) + 1);
-            continue;
+        let place = *places.entry(id).or_insert(machines.len());
+        match machines.get_mut(place) {
+            Some((_, _, workers)) => *workers += 1,
+            None => machines.push((id, process, 1)),
         }
-        let mut machine = plain::machine();
-        machine["address"] = json!(host(process.address()));
-        machine["excluded"] = json!(database.excludes(process.address(), process.localities()));
-        machine["locality"] = json!(locality(process));
-        machine["machine_id"] = json!(id);
-        if !process.datacenter().is_empty() {
-            machine["datacenter_id"] = json!(process.datacenter());
-        }
-        machines.insert(id.to_owned(), machine);
     }
-    Value::Object(machines)
+    machines.into_iter().map(|(id, first, workers)| (id, machine(database, id, first, workers))).collect()
+}
+
+/// A machine, by the first of its processes.
+fn machine<'a>(database: &'a Database, id: &'a str, process: &'a Process, workers: usize) -> Section<'a> {
+    let mut machine = Section::default();
+    machine.add("contributing_workers", json!(workers));
+    machine.add_members(&plain::MACHINE);
+    machine.add("address", host(process.address()));
+    machine.add("excluded", json!(database.excludes(process.address(), process.localities())));
+    machine.add("locality", locality(process));
+    machine.add("machine_id", id);
+    if !process.datacenter().is_empty() {
+        machine.add("datacenter_id", process.datacenter());
+    }
+    machine
 }
