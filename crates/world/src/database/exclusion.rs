@@ -2,13 +2,16 @@
 
 use super::policy::Localities;
 
+/// How an exclusion by locality begins.
+const LOCALITY: &str = "locality_";
+
 /// What is excluded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Exclusion {
     /// `ip` or `ip:port`.
     Address(String),
-    /// `locality_<key>:<value>`.
-    Locality(String),
+    /// `locality_<key>:<value>`, with the place of the colon: every process is held against it again and again.
+    Locality { target: String, colon: Option<usize> },
 }
 
 impl Exclusion {
@@ -19,12 +22,13 @@ impl Exclusion {
 
     /// By locality.
     pub(super) fn locality(target: &str) -> Self {
-        Self::Locality(target.to_owned())
+        let colon = target.strip_prefix(LOCALITY).and_then(|rest| rest.find(':')).map(|place| LOCALITY.len() + place);
+        Self::Locality { target: target.to_owned(), colon }
     }
 
     /// What a caller wrote, if it can be an exclusion at all.
     pub(super) fn parse(target: &str) -> Option<Self> {
-        if let Some(rest) = target.strip_prefix("locality_") {
+        if let Some(rest) = target.strip_prefix(LOCALITY) {
             return rest.contains(':').then(|| Self::locality(target));
         }
         is_address(target).then(|| Self::address(target))
@@ -34,7 +38,7 @@ impl Exclusion {
     pub(super) fn key(&self) -> Vec<u8> {
         match self {
             Self::Address(target) => format!("excluded/{target}"),
-            Self::Locality(target) => format!("excluded_locality/{target}"),
+            Self::Locality { target, .. } => format!("excluded_locality/{target}"),
         }
         .into_bytes()
     }
@@ -43,10 +47,10 @@ impl Exclusion {
     pub(super) fn covers(&self, address: &str, localities: &Localities) -> bool {
         match self {
             Self::Address(target) => target == address || target == host(address),
-            Self::Locality(target) => target
-                .strip_prefix("locality_")
-                .and_then(|target| target.split_once(':'))
-                .is_some_and(|(key, value)| localities.get(key).is_some_and(|here| here == value)),
+            Self::Locality { target, colon: Some(colon) } => {
+                localities.get(&target[LOCALITY.len()..*colon]).is_some_and(|here| *here == target[colon + 1..])
+            }
+            Self::Locality { colon: None, .. } => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::Database;
+use super::exclusion::Exclusion;
 use super::process::Process;
 use super::recovery::Phase;
 
@@ -201,7 +202,7 @@ impl Database {
         let exclusions = self.configuration.iter().flat_map(|configuration| &configuration.exclusions);
         exclusions
             .map(|exclusion| match exclusion {
-                super::exclusion::Exclusion::Address(place) | super::exclusion::Exclusion::Locality(place) => place.clone(),
+                Exclusion::Address(target) | Exclusion::Locality { target, .. } => target.clone(),
             })
             .collect()
     }
