@@ -27,25 +27,33 @@ impl State {
             return 0;
         }
         let revision = self.store.revision();
-        let changed = self.orphan_dependents()
-            + self.delete_dependents()
-            + self.finish_foreground()
-            + self.release_claims()
-            + self.empty_namespaces();
-        let waiting = self.collectable().any(|(key, object)| waits_to_go(key, object));
-        self.swept = Swept { revision, waiting };
+        let mut deleting = self.deleting();
+        let mut changed = 0;
+        let steps = [
+            Self::orphan_dependents,
+            Self::delete_dependents,
+            Self::finish_foreground,
+            Self::release_claims,
+            Self::empty_namespaces,
+        ];
+        for step in steps {
+            let now = step(self, &deleting);
+            if now > 0 {
+                deleting = self.deleting();
+            }
+            changed += now;
+        }
+        self.swept = Swept { revision, waiting: deleting.iter().any(|(key, object)| waits_to_go(key, object)) };
         changed
     }
 
     /// Whether something was written since the last pass that can leave something to do: an end, a wish to end, or other owners.
     fn may_be_garbage(&self) -> bool {
         let Some(mut changes) = self.store.since(self.swept.revision) else { return true };
-        let owners =
-            |object: &Option<Arc<Value>>| object.as_ref().and_then(|object| object["metadata"].get("ownerReferences").cloned());
         changes.any(|change| {
             (self.swept.waiting && !is_news_only(&change.key))
                 || change.after.as_ref().is_none_or(|after| waits_to_go(&change.key, after))
-                || owners(&change.before) != owners(&change.after)
+                || owners(change.before.as_ref()) != owners(change.after.as_ref())
         })
     }
 
@@ -61,14 +69,19 @@ impl State {
             .collect()
     }
 
+    /// All that were asked to go and are still there: the few that nearly everything here is about.
+    fn deleting(&self) -> Vec<(Key, Arc<Value>)> {
+        self.snapshot(|_, object| object.is_deleting())
+    }
+
     fn owners(object: &Value) -> impl Iterator<Item = &Value> {
         object["metadata"]["ownerReferences"].as_array().into_iter().flatten()
     }
 
     /// Those who were deleted with `Orphan` leave their dependents behind, ownerless.
-    fn orphan_dependents(&mut self) -> usize {
+    fn orphan_dependents(&mut self, deleting: &[(Key, Arc<Value>)]) -> usize {
         let mut changed = 0;
-        for (key, owner) in self.snapshot(|_, object| object.is_deleting() && object.finalizers().contains(&"orphan")) {
+        for (key, owner) in deleting.iter().filter(|(_, object)| object.finalizers().contains(&"orphan")) {
             let uid = owner.uid().to_owned();
             for (dependent, object) in self.snapshot(|_, object| Self::owners(object).any(|one| one["uid"] == uid.as_str())) {
                 let mut object = object.as_ref().clone();
@@ -81,23 +94,26 @@ impl State {
                 self.commit(dependent, Some(object));
                 changed += 1;
             }
-            self.remove_finalizer(key, &owner, "orphan");
+            self.remove_finalizer(key.clone(), owner, "orphan");
             changed += 1;
         }
         changed
     }
 
     /// What has owners, none of which is there any more, goes; so does what waits for a foreground deletion.
-    fn delete_dependents(&mut self) -> usize {
-        let uids: BTreeSet<String> = self.collectable().map(|(_, object)| object.uid().to_owned()).collect();
-        let foreground: BTreeSet<String> = self
-            .collectable()
-            .filter(|(_, object)| object.is_deleting() && object.finalizers().contains(&"foregroundDeletion"))
-            .map(|(_, object)| object.uid().to_owned())
+    fn delete_dependents(&mut self, deleting: &[(Key, Arc<Value>)]) -> usize {
+        let foreground: BTreeSet<&str> = deleting
+            .iter()
+            .filter(|(_, object)| object.finalizers().contains(&"foregroundDeletion"))
+            .map(|(_, object)| object.uid())
             .collect();
+        let gone = self.owners_that_are_gone();
+        if foreground.is_empty() && gone.is_empty() {
+            return 0;
+        }
         let is_due = |object: &Value| {
             let mut owners = Self::owners(object).map(|owner| owner.text(&["uid"])).peekable();
-            owners.peek().is_some() && owners.all(|uid| !uids.contains(uid) || foreground.contains(uid))
+            owners.peek().is_some() && owners.all(|uid| gone.contains(uid) || foreground.contains(uid))
         };
         let mut changed = 0;
         for (key, object) in self.snapshot(|_, object| is_due(object) && !object.is_deleting()) {
@@ -108,17 +124,29 @@ impl State {
         changed
     }
 
+    /// Those whom something names as its owner, and who are not there.
+    fn owners_that_are_gone(&self) -> BTreeSet<String> {
+        let owned = self.collectable().flat_map(|(_, object)| Self::owners(object));
+        let mut missing: BTreeSet<&str> = owned.map(|owner| owner.text(&["uid"])).collect();
+        for (_, object) in self.collectable() {
+            if missing.is_empty() {
+                break;
+            }
+            missing.remove(object.uid());
+        }
+        missing.into_iter().map(str::to_owned).collect()
+    }
+
     /// A foreground deletion ends with its last blocking dependent.
-    fn finish_foreground(&mut self) -> usize {
-        let waiting = self.snapshot(|_, object| object.is_deleting() && object.finalizers().contains(&"foregroundDeletion"));
+    fn finish_foreground(&mut self, deleting: &[(Key, Arc<Value>)]) -> usize {
         let mut changed = 0;
-        for (key, owner) in waiting {
+        for (key, owner) in deleting.iter().filter(|(_, object)| object.finalizers().contains(&"foregroundDeletion")) {
             let uid = owner.uid();
             let is_blocked = self
                 .collectable()
                 .any(|(_, object)| Self::owners(object).any(|one| one["uid"] == uid && one["blockOwnerDeletion"] == true));
             if !is_blocked {
-                self.remove_finalizer(key, &owner, "foregroundDeletion");
+                self.remove_finalizer(key.clone(), owner, "foregroundDeletion");
                 changed += 1;
             }
         }
@@ -126,13 +154,14 @@ impl State {
     }
 
     /// A claim or volume that is deleted goes when nobody uses it.
-    fn release_claims(&mut self) -> usize {
+    fn release_claims(&mut self, deleting: &[(Key, Arc<Value>)]) -> usize {
         const CLAIM: &str = "kubernetes.io/pvc-protection";
         const VOLUME: &str = "kubernetes.io/pv-protection";
         let mut changed = 0;
-        for (key, claim) in self.snapshot(|key, object| {
-            key.storage == "persistentvolumeclaims" && object.is_deleting() && object.finalizers().contains(&CLAIM)
-        }) {
+        let protected = |storage: &'static str, by: &'static str| {
+            deleting.iter().filter(move |(key, object)| key.storage == storage && object.finalizers().contains(&by))
+        };
+        for (key, claim) in protected("persistentvolumeclaims", CLAIM) {
             let uses = |pod: &Value| {
                 pod["spec"]["volumes"]
                     .as_array()
@@ -145,15 +174,13 @@ impl State {
                 .list("pods", &key.namespace)
                 .any(|(_, pod)| uses(pod) && !matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed"));
             if !is_used {
-                self.remove_finalizer(key, &claim, CLAIM);
+                self.remove_finalizer(key.clone(), claim, CLAIM);
                 changed += 1;
             }
         }
-        for (key, volume) in self.snapshot(|key, object| {
-            key.storage == "persistentvolumes" && object.is_deleting() && object.finalizers().contains(&VOLUME)
-        }) {
+        for (key, volume) in protected("persistentvolumes", VOLUME) {
             if volume.text(&["status", "phase"]) != "Bound" {
-                self.remove_finalizer(key, &volume, VOLUME);
+                self.remove_finalizer(key.clone(), volume, VOLUME);
                 changed += 1;
             }
         }
@@ -161,14 +188,14 @@ impl State {
     }
 
     /// A namespace that is deleted is emptied, and goes when it is empty.
-    fn empty_namespaces(&mut self) -> usize {
+    fn empty_namespaces(&mut self, deleting: &[(Key, Arc<Value>)]) -> usize {
         let mut changed = 0;
-        for (key, namespace) in self.snapshot(|key, object| key.storage == "namespaces" && object.is_deleting()) {
+        for (key, namespace) in deleting.iter().filter(|(key, _)| key.storage == "namespaces") {
             let inside = self.store.all().filter(|(inside, _)| inside.namespace == key.name);
             let content: Vec<(Key, Arc<Value>)> = inside.map(|(key, object)| (key.clone(), Arc::clone(object))).collect();
             if content.is_empty() {
                 if namespace.finalizers().is_empty() {
-                    self.commit(key, None);
+                    self.commit(key.clone(), None);
                     changed += 1;
                 }
                 continue;
@@ -209,6 +236,11 @@ impl State {
             self.commit(key, Some(object));
         }
     }
+}
+
+/// Who owns an object, if anybody does.
+fn owners(object: Option<&Arc<Value>>) -> Option<&Value> {
+    object?["metadata"].get("ownerReferences")
 }
 
 /// Whether an object was asked to go and something keeps it. A pod that ends needs no garbage collector.
