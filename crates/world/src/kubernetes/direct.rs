@@ -61,7 +61,7 @@ impl Kubernetes {
         let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
         self.with_state(|state| {
             let resource = resource_of::<K>(state)?;
-            state.execute(&own_call(resource, Verb::Update, &namespace, &name, subresource, Some(object)), None).map(drop)
+            state.update_to(&own_call(resource, Verb::Update, &namespace, &name, subresource, None), object).map(drop)
         })
     }
 

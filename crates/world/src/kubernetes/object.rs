@@ -70,7 +70,9 @@ pub(crate) fn default_to(map: &mut Map<String, Value>, key: &str, value: impl In
 pub(crate) fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|_, child| !child.is_null());
+            if map.values().any(Value::is_null) {
+                map.retain(|_, child| !child.is_null());
+            }
             map.values_mut().for_each(remove_nulls);
         }
         Value::Array(items) => items.iter_mut().for_each(remove_nulls),

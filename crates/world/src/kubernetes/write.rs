@@ -32,8 +32,12 @@ impl Call {
 
 impl State {
     pub(crate) fn create(&mut self, call: &Call) -> Result<Reply, Status> {
+        self.create_as(call, call.object()?)
+    }
+
+    fn create_as(&mut self, call: &Call, object: Value) -> Result<Reply, Status> {
         let resource = &call.resource;
-        let mut object = decoded(call, call.object()?)?;
+        let mut object = decoded(call, object)?;
         if resource.manners.create_only {
             return Ok(Outcome::Other { code: 201, body: kinds::review::answered(resource, object) }.into());
         }
@@ -62,7 +66,12 @@ impl State {
     }
 
     pub(crate) fn update(&mut self, call: &Call) -> Result<Reply, Status> {
-        let mut object = decoded(call, call.object()?)?;
+        self.update_to(call, call.object()?)
+    }
+
+    /// The same for an object that was read already; the call needs no body.
+    pub(crate) fn update_to(&mut self, call: &Call, object: Value) -> Result<Reply, Status> {
+        let mut object = decoded(call, object)?;
         let warnings = fields::check(&call.resource, &call.options, &mut object)?;
         let named = object.name();
         if named.is_empty() {
@@ -84,7 +93,8 @@ impl State {
         check_body_namespace(call, &mut object)?;
         let Some(old) = self.store.get(&Self::key(call)).cloned() else {
             if call.resource.manners.create_on_update && call.subresource.is_empty() {
-                return self.create(call);
+                // What nobody knows is not in it any more.
+                return Ok(Reply { warnings, ..self.create_as(call, object)? });
             }
             return Err(Status::not_found(&call.resource, &call.name));
         };
@@ -290,15 +300,12 @@ fn keep_other_half(call: &Call, old: &Value, new: &mut Value) {
         (None, None) => {}
     };
     if call.subresource == "status" {
-        let others: Vec<String> = old
-            .as_object()
-            .into_iter()
-            .chain(new.as_object())
-            .flat_map(|map| map.keys().cloned())
-            .filter(|key| key != "status" && (key != "metadata" || call.resource.custom.is_some()))
-            .collect();
-        for key in others {
-            carry(new, &key);
+        let is_carried = |key: &str| key != "status" && (key != "metadata" || call.resource.custom.is_some());
+        if let Some(map) = new.as_object_mut() {
+            map.retain(|key, _| !is_carried(key) || old.get(key).is_some());
+        }
+        for key in old.as_object().into_iter().flat_map(|map| map.keys()).filter(|key| is_carried(key)) {
+            carry(new, key);
         }
     } else if call.subresource.is_empty() && call.resource.has("status") {
         carry(new, "status");

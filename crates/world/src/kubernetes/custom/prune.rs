@@ -43,20 +43,22 @@ impl KnownFields {
 
     fn prune_at(&self, value: &mut Value, path: Path<'_>, is_resource: bool, found: &mut Vec<String>) {
         match value {
-            Value::Object(map) => map.retain(|name, value| {
-                if is_resource && ["apiVersion", "kind", "metadata"].contains(&name.as_str()) {
-                    return true;
-                }
-                if let Some(child) = self.named.get(name).or(self.others.as_deref()) {
-                    child.prune_at(value, path.field(name), child.is_embedded_resource, found);
-                    true
-                } else {
-                    if !self.preserves_others {
+            Value::Object(map) => {
+                let is_not_ours = |name: &str| is_resource && ["apiVersion", "kind", "metadata"].contains(&name);
+                let child = |name: &str| self.named.get(name).or(self.others.as_deref());
+                let before = found.len();
+                for (name, value) in map.iter_mut().filter(|(name, _)| !is_not_ours(name)) {
+                    if let Some(child) = child(name) {
+                        child.prune_at(value, path.field(name), child.is_embedded_resource, found);
+                    } else if !self.preserves_others {
                         found.push(path.field(name).into());
                     }
-                    self.preserves_others
                 }
-            }),
+                // Hardly ever is there anything to remove, and looking for it takes longer than finding it out.
+                if found.len() > before && !self.preserves_others {
+                    map.retain(|name, _| is_not_ours(name) || child(name).is_some());
+                }
+            }
             Value::Array(items) => {
                 let child = self.items.as_deref().unwrap_or(&NONE);
                 for (index, item) in items.iter_mut().enumerate() {
