@@ -2,6 +2,7 @@
 //!
 //! An interceptor is called while the API is locked, so it must not call the API.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -33,9 +34,9 @@ pub struct Done<'a> {
     /// The HTTP status.
     pub code: u16,
     /// The object before.
-    pub before: Option<&'a Value>,
+    pub before: Option<&'a Arc<Value>>,
     /// The object after.
-    pub after: Option<&'a Value>,
+    pub after: Option<&'a Arc<Value>>,
 }
 
 /// What becomes of a call.

@@ -299,7 +299,7 @@ fn executed(state: &mut State, call: &Call, info: &CallInfo, as_of: Option<u64>,
         Err(status) => (refused(&status), status.code),
     };
     let after = made.or_else(|| state.store.get(&key).cloned());
-    interceptor.after(info, &Done { code, before: before.as_deref(), after: after.as_deref() });
+    interceptor.after(info, &Done { code, before: before.as_ref(), after: after.as_ref() });
     answer
 }
 

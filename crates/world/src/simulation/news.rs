@@ -1,5 +1,7 @@
 //! What an operator sent and what came of it, on its way from where calls are met to whoever judges them.
 
+use std::sync::Arc;
+
 use quorate_fdb_client::Call;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -47,8 +49,8 @@ pub(crate) struct Arrival {
     pub(crate) verb: &'static str,
     pub(crate) resource: String,
     pub(crate) name: String,
-    pub(crate) before: Option<Value>,
-    pub(crate) after: Option<Value>,
+    pub(crate) before: Option<Arc<Value>>,
+    pub(crate) after: Option<Arc<Value>>,
     /// When the operator sent it.
     pub(crate) sent: Instant,
     /// Whether its last report of the database left nobody out then.

@@ -47,7 +47,7 @@ impl Invariants {
     pub(super) fn status_is_fenced(&mut self, arrival: &Arrival) {
         let epoch_in =
             |object: Option<&Value>| object.and_then(|object| object["status"]["quorate"]["epoch"].as_i64()).unwrap_or(0);
-        let recorded = epoch_in(arrival.before.as_ref());
+        let recorded = epoch_in(arrival.before.as_deref());
         let skipped = arrival.before.as_ref().is_some_and(|object| object["spec"]["skip"] == true);
         let client = arrival.client.clone();
         let known = self.operator(&client);

@@ -1,5 +1,7 @@
 //! What the invariants look at: the objects of the API and the database, as they are and not as anybody sees them.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_api::foundationdb::{FoundationDBCluster, ProcessGroupStatus};
@@ -60,7 +62,7 @@ pub(super) struct StatusWrite<'a> {
 
 impl<'a> StatusWrite<'a> {
     pub(super) fn of(arrival: &'a Arrival) -> Option<Self> {
-        let read = |object: &Option<Value>| FoundationDBCluster::deserialize(object.as_ref()?).ok();
+        let read = |object: &Option<Arc<Value>>| FoundationDBCluster::deserialize(object.as_deref()?).ok();
         Some(Self { arrival, before: read(&arrival.before)?, after: read(&arrival.after)? })
     }
 }
