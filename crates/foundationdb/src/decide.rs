@@ -42,18 +42,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Service};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use quorate_quorum::{Epoch, Gate, Hold, Journal, Snapshot, Step};
+use quorate_quorum::{Epoch, Gate, Hold, Journal, Shared, Snapshot, Step};
 use serde::Serialize;
 
 use crate::configuration::ConfigurationKeys;
 use crate::facts::KubeFacts;
 use crate::objects::Tags;
-use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, reasons};
+use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, Wish, reasons};
 use draft::Draft;
 pub use lost_pods::lost_pods;
 
 /// What is seen of a FoundationDB cluster.
-pub type ClusterSnapshot = Snapshot<Desired, KubeFacts, DatabaseReport>;
+pub type ClusterSnapshot = Snapshot<Wish, KubeFacts, Shared<DatabaseReport>>;
 /// What follows for it.
 pub type ClusterDecision = quorate_quorum::Decision<Adds, TakesAway, ClusterStatus>;
 /// One step of it.
@@ -292,7 +292,7 @@ pub(crate) fn moved(seen: &ClusterSnapshot, marked: &BTreeSet<ProcessGroupId>) -
 
 /// Why a cluster is not to be touched at all.
 fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
-    let Desired { name, deleting, skip, problems, .. } = &seen.desired;
+    let Desired { name, deleting, skip, problems, .. } = &*seen.desired;
     if !Gate::EpochFence.passes(seen.kube.recorded.epoch <= seen.epoch) {
         let sentence = "another operator has taken over, so this one changes nothing";
         let hold = Hold::new(reasons::NOT_LEADING, name, sentence, "nothing to do; the other one goes on");

@@ -16,8 +16,6 @@ pub struct Desired {
     pub namespace: String,
     /// Its uid.
     pub uid: String,
-    /// The state of the object this was read from; the status is written against it.
-    pub resource_version: String,
     /// Which version of the wish this is.
     pub generation: i64,
     /// Whether the object is being deleted.

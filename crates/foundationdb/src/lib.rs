@@ -22,6 +22,7 @@ mod redundancy;
 pub mod report;
 pub mod tolerance;
 mod version;
+mod wish;
 
 pub use bucket::Bucket;
 pub use class::{ProcessClass, UnknownClass};
@@ -39,3 +40,4 @@ pub use process_group::{GroupCondition, ProcessGroup, ProcessGroupId, domain_key
 pub use redundancy::{RedundancyMode, UnknownRedundancyMode};
 pub use report::{DatabaseReport, ProcessReport, ReportError};
 pub use version::{Version, VersionError};
+pub use wish::Wish;

@@ -163,7 +163,7 @@ impl MonitorConfiguration {
     }
 
     /// The same, taken apart to be compared with what thousands of processes were started with.
-    pub fn taken_apart(&self) -> Result<CommandLine<'_>, ArgumentError> {
+    pub fn taken_apart(&self) -> Result<CommandLine, ArgumentError> {
         let mut line = CommandLine::default();
         for (position, argument) in self.arguments.iter().enumerate() {
             if position > 0 {
@@ -174,7 +174,7 @@ impl MonitorConfiguration {
         let mut names = line.names.clone();
         names.sort_unstable();
         names.dedup();
-        let place = |name: &str| names.binary_search(&name).unwrap_or_default();
+        let place = |name: &String| names.binary_search(name).unwrap_or_default();
         line.pieces.iter_mut().for_each(|piece| piece.point(&line.names, place));
         Ok(CommandLine { names, ..line })
     }
@@ -182,10 +182,10 @@ impl MonitorConfiguration {
 
 /// The command line of every process of a class: texts, and what goes between them.
 #[derive(Clone, Debug, Default)]
-pub struct CommandLine<'a> {
+pub struct CommandLine {
     pieces: Vec<Piece>,
     /// The variables it depends on, sorted.
-    names: Vec<&'a str>,
+    names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -203,15 +203,15 @@ enum Piece {
 
 impl Piece {
     /// From the place of a variable among all as they came to that among the sorted ones.
-    fn point(&mut self, names: &[&str], place: impl Fn(&str) -> usize) {
+    fn point(&mut self, names: &[String], place: impl Fn(&String) -> usize) {
         if let Self::Variable(variable) | Self::Address(variable, _) = self {
-            *variable = place(names[*variable]);
+            *variable = place(&names[*variable]);
         }
     }
 }
 
-impl<'a> CommandLine<'a> {
-    fn add(&mut self, argument: &'a Argument) -> Result<(), ArgumentError> {
+impl CommandLine {
+    fn add(&mut self, argument: &Argument) -> Result<(), ArgumentError> {
         let kind = argument.kind.unwrap_or(ArgumentKind::Literal);
         let incomplete = |field| ArgumentError::Incomplete { kind, field };
         match kind {
@@ -222,7 +222,7 @@ impl<'a> CommandLine<'a> {
                 self.pieces.push(Piece::Number { multiplier, offset: argument.offset.unwrap_or(0) });
             }
             ArgumentKind::Environment | ArgumentKind::IpList => {
-                self.names.push(argument.source.as_ref().ok_or(incomplete("source"))?);
+                self.names.push(argument.source.clone().ok_or(incomplete("source"))?);
                 let variable = self.names.len() - 1;
                 self.pieces.push(if kind == ArgumentKind::IpList {
                     Piece::Address(variable, argument.ip_family.ok_or(incomplete("ipFamily"))?)
@@ -264,8 +264,8 @@ impl<'a> CommandLine<'a> {
     /// The values of all variables: both are sorted, so one walk finds them.
     fn values<'e>(&self, environment: &'e BTreeMap<String, String>) -> Option<SmallVec<[&'e str; 8]>> {
         let mut set = environment.iter();
-        let value = |name: &&str| {
-            let (found, value) = set.find(|(key, _)| key.as_str() >= *name)?;
+        let value = |name: &String| {
+            let (found, value) = set.find(|(key, _)| *key >= name)?;
             (found == name).then_some(value.as_str())
         };
         self.names.iter().map(value).collect()

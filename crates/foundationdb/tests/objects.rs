@@ -21,7 +21,6 @@ fn sample() -> Desired {
         name: "sample".to_owned(),
         namespace: "ns".to_owned(),
         uid: "0fd5".to_owned(),
-        resource_version: "1".to_owned(),
         generation: 1,
         deleting: false,
         skip: false,

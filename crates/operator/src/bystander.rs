@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Pod};
 use quorate_api::foundationdb::{FoundationDBCluster, FoundationDBClusterStatus};
 use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
-use quorate_quorum::{Epoch, Sighting};
+use quorate_quorum::{Epoch, Shared, Sighting};
 
 use crate::ClusterKey;
 use crate::foundationdb::shown_status;
@@ -56,7 +56,7 @@ impl Bystander {
         &self,
         key: &ClusterKey,
         now: Timestamp,
-        database: Sighting<DatabaseReport>,
+        database: Sighting<Shared<DatabaseReport>>,
     ) -> Option<(ClusterDecision, FoundationDBClusterStatus)> {
         let seen = self.snapshot(key, now, database)?;
         let decision = decide(&seen);
@@ -66,7 +66,12 @@ impl Bystander {
     }
 
     /// Everything that a decision about a cluster depends on, now; nothing if there is no such cluster.
-    pub fn snapshot(&self, key: &ClusterKey, now: Timestamp, database: Sighting<DatabaseReport>) -> Option<ClusterSnapshot> {
+    pub fn snapshot(
+        &self,
+        key: &ClusterKey,
+        now: Timestamp,
+        database: Sighting<Shared<DatabaseReport>>,
+    ) -> Option<ClusterSnapshot> {
         let known = self.index.get(key)?;
         let object = known.object.as_ref()?;
         let status = object.status.as_ref();
@@ -76,7 +81,7 @@ impl Bystander {
         let epoch = kube.recorded.epoch.max(Epoch(1));
         // It carries out nothing, so no clock can mislead it into anything.
         let steady_since = Timestamp::UNIX_EPOCH;
-        Some(ClusterSnapshot { now, steady_since, epoch, desired: checked_wish(object), kube, database, journal })
+        Some(ClusterSnapshot { now, steady_since, epoch, desired: checked_wish(object).into(), kube, database, journal })
     }
 }
 

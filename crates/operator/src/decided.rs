@@ -10,7 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLab
 use prometheus_client::metrics::MetricType;
 use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, ProcessClass, objects};
-use quorate_quorum::Sighting;
+use quorate_quorum::{Shared, Sighting};
 use tokio::time::Instant;
 
 use crate::ClusterKey;
@@ -58,7 +58,7 @@ fn members(seen: &ClusterSnapshot, decision: &ClusterDecision) -> BTreeMap<(Proc
 }
 
 /// How many more zones may fail without losing data or availability, as the database says; nothing if it did not say so now.
-fn fault_tolerance(sighting: &Sighting<DatabaseReport>) -> Option<i64> {
+fn fault_tolerance(sighting: &Sighting<Shared<DatabaseReport>>) -> Option<i64> {
     let Sighting::Seen { facts, .. } = sighting else { return None };
     facts.tolerance.map(|tolerance| tolerance.data.min(tolerance.availability))
 }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_smaller_tolerance_counts_and_silence_is_none() {
         let report = |tolerance| DatabaseReport { tolerance, ..DatabaseReport::default() };
-        let seen = |tolerance| Sighting::Seen { at: Timestamp::UNIX_EPOCH, facts: report(tolerance) };
+        let seen = |tolerance| Sighting::Seen { at: Timestamp::UNIX_EPOCH, facts: report(tolerance).into() };
         assert_eq!(fault_tolerance(&seen(Some(Tolerance { data: 2, availability: 1 }))), Some(1));
         assert_eq!(fault_tolerance(&seen(Some(Tolerance { data: -1, availability: 0 }))), Some(-1));
         assert_eq!(fault_tolerance(&seen(None)), None);

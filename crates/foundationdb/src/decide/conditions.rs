@@ -11,40 +11,33 @@ use quorate_quorum::Wake;
 use super::members::Server;
 use super::roster::Objects;
 use super::{Draft, is_ours};
-use crate::monitor::{CommandLine, MonitorConfiguration};
-use crate::objects::Tags;
+use crate::monitor::CommandLine;
 use crate::report::host;
-use crate::{ClaimFacts, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
+use crate::wish::{Document, Given};
+use crate::{ClaimFacts, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, objects};
 
 pub(super) fn observe(draft: &mut Draft<'_>) {
-    let configurations = Asked::configurations(draft);
-    let mut asked = Asked::new(&configurations);
+    let mut monitors = Monitors::of(draft);
     let (mut groups, mut wake) = (std::mem::take(&mut draft.status.groups), std::mem::take(&mut draft.wake));
     let mut roster = draft.roster.in_order();
     for (id, group) in &mut groups {
         let objects = roster.objects(id, group.class);
-        of_objects(draft, &mut asked, id, group, objects);
+        of_objects(draft, &mut monitors, id, group, objects);
         of_its_node(draft, group, objects.pod, &mut wake);
-        of_processes(draft, &asked, id, group, objects.pod);
+        of_processes(draft, &monitors, id, group, objects.pod);
     }
     (draft.status.groups, draft.wake) = (groups, wake);
 }
 
-/// What pods of each class were asked to be; made once per class, not once per pod.
-struct Asked<'a> {
-    digests: BTreeMap<ProcessClass, String>,
-    tags: BTreeMap<ProcessClass, Given>,
-    monitors: BTreeMap<Kind, Monitor<'a>>,
-}
+/// What the monitors of each kind of pod are asked to follow.
+struct Monitors<'a>(BTreeMap<Kind, Monitor<'a>>);
 
 /// A class, and whether in logical fault domains.
 type Kind = (ProcessClass, bool);
 
 /// What a monitor is asked to follow.
 struct Monitor<'a> {
-    text: String,
-    /// How it starts its servers, if that can be said.
-    line: Option<CommandLine<'a>>,
+    document: &'a Document,
     /// What was last found to say the same. Most pods share it, and it is long.
     same: Option<Arc<str>>,
 }
@@ -54,7 +47,7 @@ impl Monitor<'_> {
         if self.same.as_ref().is_some_and(|same| Arc::ptr_eq(same, active)) {
             return true;
         }
-        let follows = **active == *self.text;
+        let follows = **active == *self.document.text;
         if follows {
             self.same = Some(Arc::clone(active));
         }
@@ -62,60 +55,33 @@ impl Monitor<'_> {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn configurations(draft: &Draft<'_>) -> BTreeMap<Kind, MonitorConfiguration> {
+impl<'a> Monitors<'a> {
+    fn of(draft: &Draft<'a>) -> Self {
         let (desired, connection) = (&draft.seen.desired, draft.status.connection.as_deref());
         let kinds: BTreeSet<Kind> = draft.status.groups.values().map(|group| (group.class, group.packed)).collect();
-        let configuration = |(class, packed)| objects::monitor_configuration(desired, class, packed, connection);
-        kinds.into_iter().map(|kind| (kind, configuration(kind))).collect()
-    }
-
-    fn new(configurations: &'a BTreeMap<Kind, MonitorConfiguration>) -> Self {
-        let monitor = |(kind, configuration): (&Kind, &'a MonitorConfiguration)| {
-            let line = configuration.taken_apart().ok();
-            (*kind, Monitor { text: objects::monitor_text(configuration), line, same: None })
-        };
-        Self { digests: BTreeMap::new(), tags: BTreeMap::new(), monitors: configurations.iter().map(monitor).collect() }
-    }
-
-    /// Whether this is what the pod of a group was asked to be.
-    fn is_digest(&mut self, digest: Option<&str>, desired: &Desired, class: ProcessClass, id: &ProcessGroupId) -> bool {
-        if desired.buggify.concerns(id) {
-            return digest == Some(objects::asked_for(desired, class, id).as_str());
-        }
-        digest == Some(self.digests.entry(class).or_insert_with(|| objects::asked_for(desired, class, id)).as_str())
+        let monitor =
+            |(class, packed)| ((class, packed), Monitor { document: desired.document(class, packed, connection), same: None });
+        Self(kinds.into_iter().map(monitor).collect())
     }
 }
 
-/// Labels and annotations that were asked for.
-struct Given {
-    pod: Tags,
-    claim: Tags,
-}
-
-impl Given {
-    fn to(desired: &Desired, class: ProcessClass) -> Self {
-        Self { pod: objects::pod_tags(desired, class), claim: objects::claim_tags(desired, class) }
-    }
-
-    fn is_had_by(&self, pod: Option<&PodFacts>, claim: Option<&ClaimFacts>) -> bool {
-        pod.is_none_or(|pod| pod.given == self.pod) && claim.is_none_or(|claim| claim.given == self.claim)
-    }
+/// Whether what there is of a group has the labels and annotations that it was given.
+fn is_had_by(given: &Given, pod: Option<&PodFacts>, claim: Option<&ClaimFacts>) -> bool {
+    pod.is_none_or(|pod| pod.given == given.pod) && claim.is_none_or(|claim| claim.given == given.claim)
 }
 
 fn of_objects(
     draft: &Draft<'_>,
-    asked: &mut Asked<'_>,
+    monitors: &mut Monitors<'_>,
     id: &ProcessGroupId,
     group: &mut ProcessGroup,
     Objects { pod, claim, service }: Objects<'_>,
 ) {
     let (desired, now, class) = (&draft.seen.desired, draft.seen.now, group.class);
     let pod = pod.filter(|pod| is_ours(desired, pod));
-    let outdated = pod.is_some_and(|pod| !asked.is_digest(pod.asked_for.as_deref(), desired, class, id));
-    let given = asked.tags.entry(class).or_insert_with(|| Given::to(desired, class));
-    let mislabelled = !given.is_had_by(pod, claim);
-    let monitor = asked.monitors.get_mut(&(class, group.packed));
+    let outdated = pod.is_some_and(|pod| pod.asked_for.as_deref() != Some(&*desired.pod_asked_for(class, id)));
+    let mislabelled = !is_had_by(desired.given(class), pod, claim);
+    let monitor = monitors.0.get_mut(&(class, group.packed));
     let active = pod.and_then(|pod| pod.active_configuration.as_ref()).filter(|_| group.removal.is_none());
     let unsynced = active.is_some_and(|active| monitor.is_none_or(|monitor| !monitor.is_followed_by(active)));
     // Its node or its kubelet has failed, and its processes may go on reporting as if nothing were the matter.
@@ -173,7 +139,13 @@ fn of_its_node(draft: &Draft<'_>, group: &mut ProcessGroup, pod: Option<&PodFact
     }
 }
 
-fn of_processes(draft: &Draft<'_>, asked: &Asked<'_>, id: &ProcessGroupId, group: &mut ProcessGroup, pod: Option<&PodFacts>) {
+fn of_processes(
+    draft: &Draft<'_>,
+    monitors: &Monitors<'_>,
+    id: &ProcessGroupId,
+    group: &mut ProcessGroup,
+    pod: Option<&PodFacts>,
+) {
     let Draft { seen, status, members, report, .. } = draft;
     let Some(report) = report.filter(|report| status.configured && !report.processes.is_empty()) else { return };
     let now = seen.now;
@@ -201,7 +173,7 @@ fn of_processes(draft: &Draft<'_>, asked: &Asked<'_>, id: &ProcessGroupId, group
     {
         group.fault_domain = Some(zone.clone());
     }
-    let line = asked.monitors.get(&(group.class, group.packed)).and_then(|monitor| monitor.line.as_ref());
+    let line = monitors.0.get(&(group.class, group.packed)).and_then(|monitor| monitor.document.line.as_ref());
     let started_otherwise = pod
         .zip(line)
         .is_some_and(|(pod, line)| group.removal.is_none() && servers.iter().any(|server| starts_otherwise(*server, pod, line)));
@@ -219,7 +191,7 @@ fn is_of_an_earlier_pod(server: Server<'_>, pod: &PodFacts, group: &ProcessGroup
 }
 
 /// Whether a server was started with other arguments than its monitor would start it with now. What is not known is not wrong.
-fn starts_otherwise(server: Server<'_>, pod: &PodFacts, line: &CommandLine<'_>) -> bool {
+fn starts_otherwise(server: Server<'_>, pod: &PodFacts, line: &CommandLine) -> bool {
     let Some((_, arguments)) = server.process.command_line.as_deref().and_then(|line| line.split_once(' ')) else { return false };
     let Some(number) = process_number(server.address) else { return false };
     line.is(&pod.environment, number, arguments) == Some(false)

@@ -10,7 +10,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let seen = draft.seen;
     let desired = &seen.desired;
     let kinds = draft.status.groups.values().map(|group| (group.class, group.packed));
-    let mut wanted = objects::config_map(desired, draft.status.connection.as_deref(), kinds);
+    let mut wanted = desired.config_map(draft.status.connection.as_deref(), kinds);
     let guard = Guard::epoch(seen.epoch);
     let Some(existing) = &seen.kube.config_map else {
         draft.steps.push(Step::adds(Adds::ConfigMap(Box::new(wanted)), guard, "the cluster has no ConfigMap"));

@@ -1,16 +1,17 @@
 //! A decision while it is being put together, and what every concern may ask of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use jiff::SignedDuration;
 use quorate_quorum::budget::{Budget, Calm};
-use quorate_quorum::{Fence, Gate, Hold, JournalEntry, Notice, Permit, Reason, Severity, Wake};
+use quorate_quorum::{Fence, Gate, Hold, Journal, JournalEntry, Notice, Permit, Reason, Severity, Wake};
 
 use super::members::Members;
 use super::roster::{Objects, Roster};
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
 use crate::obstacle::Obstacle;
-use crate::report::{MOST_GENERATIONS, bare, host, is_one_pod};
+use crate::report::{MOST_GENERATIONS, NamedHost, bare, host, is_one_pod};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
 
 /// How often a cluster is looked at while something is under way.
@@ -40,6 +41,8 @@ pub(super) struct Draft<'a> {
     pub moving_away: BTreeMap<&'a str, &'a str>,
     /// Hosts of the coordinators, by address and by name.
     coordinators: BTreeSet<String>,
+    /// Whether some of them are known by name.
+    coordinators_have_names: bool,
     /// The lock as it will be once this decision begins to be carried out, if it needs it.
     pub lock: Option<Fence>,
 }
@@ -50,7 +53,7 @@ impl<'a> Draft<'a> {
         // Only what is under way is looked for.
         let pods = seen.kube.pods.values().filter(|_| !seen.journal.0.is_empty());
         let pods: BTreeMap<&str, &PodFacts> = pods.map(|pod| (pod.uid.as_str(), &**pod)).collect();
-        let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR);
+        let report = seen.database.fresh(seen.now, REPORT_IS_GOOD_FOR).map(Deref::deref);
         // Counted from our own clock on: when a pod was made, the API server's clock says.
         let comes_back = |name: &str, entry: &JournalEntry| {
             let lasts = seen.lasted(entry.since) < seen.desired.automation.ignore_pending_after;
@@ -86,6 +89,7 @@ impl<'a> Draft<'a> {
             set_aside: recorded.set_aside.clone(),
             ..ClusterStatus::default()
         };
+        let coordinators = coordinators(status.connection.as_deref(), report);
         Self {
             seen,
             steps: Vec::new(),
@@ -97,7 +101,8 @@ impl<'a> Draft<'a> {
             members: Members::new(report),
             roster: Roster::of(seen),
             moving_away: moving_away(report),
-            coordinators: coordinators(status.connection.as_deref(), report),
+            coordinators_have_names: coordinators.iter().any(|host| NamedHost::of(host).is_name()),
+            coordinators,
             lock: None,
             status,
         }
@@ -247,18 +252,22 @@ impl<'a> Draft<'a> {
     /// Whether a process group has a coordinator, as far as anybody knows: by the report, and by the connection string alone.
     pub(super) fn is_coordinator(&self, id: &ProcessGroupId) -> bool {
         let Some(group) = self.status.groups.get(id) else { return false };
-        let name = objects::dns_name(&self.seen.desired, &objects::pod_name(&self.seen.desired, group.class, id));
+        let by_name = || {
+            let name = objects::dns_name(&self.seen.desired, &objects::pod_name(&self.seen.desired, group.class, id));
+            self.coordinators.iter().any(|host| is_one_pod(host, &name))
+        };
         let by_report = self.report.is_some_and(|report| {
             self.members.of(id, group).iter().any(|server| report.is_coordinator(server.address, server.process))
         });
         by_report
-            || self.coordinators.iter().any(|host| is_one_pod(host, &name))
+            || (self.coordinators_have_names && by_name())
             || group.addresses.iter().any(|address| self.coordinators.contains(address))
     }
 
     /// Whether a group's pod is on its way out by our own doing, whatever a report or a watch still shows.
     pub(super) fn is_being_made_again(&self, id: &ProcessGroupId, class: ProcessClass) -> bool {
-        self.status.journal.0.contains_key(&objects::pod_name(&self.seen.desired, class, id))
+        let Journal(begun) = &self.status.journal;
+        !begun.is_empty() && begun.contains_key(&objects::pod_name(&self.seen.desired, class, id))
     }
 
     /// Whether nothing is made any more for a group: its data is elsewhere, and what the database would not find without it is, too.

@@ -53,7 +53,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 
 /// Those that are replaced, now or when it is their turn, and why.
 pub(super) fn misfits(draft: &Draft<'_>) -> Vec<(ProcessGroupId, &'static str)> {
-    let volumes: BTreeMap<ProcessClass, Volume> =
+    let volumes: BTreeMap<ProcessClass, Volume<'_>> =
         draft.classes().into_iter().map(|class| (class, Volume::of(draft, class))).collect();
     let live = draft.groups().filter(|(_, group, _)| group.removal.is_none());
     live.filter_map(|(id, group, has)| Some((id.clone(), misfit(draft, id, group, has, &volumes[&group.class])?))).collect()
@@ -73,17 +73,17 @@ fn came_for_somebody(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
 }
 
 /// What volumes of a class are asked to be; found out once per class, not once per volume.
-struct Volume {
-    asked_for: String,
+struct Volume<'a> {
+    asked_for: &'a str,
     size: String,
     can_be_made: bool,
 }
 
-impl Volume {
-    fn of(draft: &Draft<'_>, class: ProcessClass) -> Self {
+impl<'a> Volume<'a> {
+    fn of(draft: &Draft<'a>, class: ProcessClass) -> Self {
         let desired = &draft.seen.desired;
         let can_be_made = claims::missing_storage_class(draft, class).is_none();
-        Self { asked_for: objects::claim_asked_for(desired, class), size: objects::claim_size(desired, class).0, can_be_made }
+        Self { asked_for: desired.claim_asked_for(class), size: objects::claim_size(desired, class).0, can_be_made }
     }
 }
 
@@ -92,7 +92,7 @@ fn misfit(
     id: &ProcessGroupId,
     group: &ProcessGroup,
     has: Objects<'_>,
-    wanted: &Volume,
+    wanted: &Volume<'_>,
 ) -> Option<&'static str> {
     let desired = &draft.seen.desired;
     if !id.has_prefix(desired.prefix.as_deref(), group.class) {

@@ -32,7 +32,7 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
         draft.holds.push(hold.compared("0 addresses", "at least 1"));
         return;
     }
-    let pod = Box::new(objects::pod(desired, id, &draft.status.groups[id], address));
+    let pod = Box::new(desired.pod(id, &draft.status.groups[id], address));
     draft.steps.push(Step::adds(Adds::Pod(pod), Guard::epoch(draft.seen.epoch), format!("{id} has no pod")));
 }
 

@@ -7,7 +7,8 @@ use quorate_quorum::{Effect, Guard, Step};
 
 use super::{Adds, Draft, TakesAway, is_ours};
 use crate::objects::{self, Tags, annotations};
-use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId};
+use crate::wish::Given;
+use crate::{AtOnce, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     of_process_groups(draft);
@@ -23,13 +24,10 @@ fn of_process_groups(draft: &mut Draft<'_>) {
     }
     // One write for each object: a second one would be about a state that is gone.
     let mut written = written(draft);
-    let mut wanted: BTreeMap<ProcessClass, (Tags, Tags)> = BTreeMap::new();
     for id in ids {
         let group = &draft.status.groups[&id];
         let desired = &draft.seen.desired;
-        let (of_pod, of_claim) = wanted
-            .entry(group.class)
-            .or_insert_with(|| (objects::pod_tags(desired, group.class), objects::claim_tags(desired, group.class)));
+        let Given { pod: of_pod, claim: of_claim } = desired.given(group.class);
         let (name, objects) = (objects::pod_name(desired, group.class, &id), draft.roster.objects(&id, group.class));
         let why = format!("{id} is asked to have other labels or annotations");
         if let Some(claim) = objects.claim.filter(|claim| claim.deleted_since.is_none() && claim.given != *of_claim) {

@@ -216,7 +216,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard
     draft.status.journal.begin(&name, entry);
     let guard = guard.and_object(&pod.uid, &pod.resource_version);
     let address = draft.seen.kube.services.get(&name).and_then(|service| service.address.as_deref());
-    let next = Box::new(objects::pod(&draft.seen.desired, id, &draft.status.groups[id], address));
+    let next = Box::new(draft.seen.desired.pod(id, &draft.status.groups[id], address));
     let why = format!("the pod of {id} is asked to be another");
     draft.steps.push(Step::takes_away(TakesAway::PodForAnother { name, next }, permit, guard, why));
 }

@@ -91,7 +91,7 @@ impl Cluster {
         let database = match self.silent_since {
             _ if self.database.coordinators.is_empty() || (self.unasked && self.database.keys.is_empty()) => Sighting::NotAsked,
             Some(since) => Sighting::Unreachable { since, why: "no answer within 10 s".to_owned() },
-            None => Sighting::Seen { at: self.now, facts: report() },
+            None => Sighting::Seen { at: self.now, facts: report().into() },
         };
         let mut kube = self.kube.clone();
         kube.open_nodes = self.nodes.len();
@@ -101,7 +101,7 @@ impl Cluster {
             now: self.now,
             steady_since: self.steady_since,
             epoch: Epoch(1),
-            desired: self.desired.clone(),
+            desired: self.desired.clone().into(),
             kube,
             database,
             journal: self.journal.clone(),

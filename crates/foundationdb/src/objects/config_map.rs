@@ -22,6 +22,17 @@ pub fn config_map(
     connection: Option<&str>,
     kinds: impl IntoIterator<Item = (ProcessClass, bool)>,
 ) -> ConfigMap {
+    let text = |class, packed| monitor_text(&monitor_configuration(desired, class, packed, connection));
+    config_map_of(desired, connection, kinds, text)
+}
+
+/// The same, of documents that are there already.
+pub(crate) fn config_map_of(
+    desired: &Desired,
+    connection: Option<&str>,
+    kinds: impl IntoIterator<Item = (ProcessClass, bool)>,
+    text: impl Fn(ProcessClass, bool) -> String,
+) -> ConfigMap {
     let theirs = desired.config_map.clone().unwrap_or_default();
     let mut metadata = metadata::cluster_metadata(desired, config_map_name(desired), Some(&theirs.metadata));
     metadata.owner_references = Some(vec![metadata::owner(desired)]);
@@ -36,7 +47,7 @@ pub fn config_map(
     let asked = desired.counts.iter().filter(|(_, count)| **count > 0).map(|(class, _)| (*class, packs));
     let kinds: BTreeSet<(ProcessClass, bool)> = asked.chain(kinds).collect();
     for (class, packed) in kinds {
-        data.insert(monitor_key(class, packed), monitor_text(&monitor_configuration(desired, class, packed, connection)));
+        data.insert(monitor_key(class, packed), text(class, packed));
     }
     ConfigMap { metadata, data: Some(data), binary_data: theirs.binary_data, immutable: None }
 }

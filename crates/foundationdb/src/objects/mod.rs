@@ -22,15 +22,18 @@ mod volumes;
 
 pub use asked_for::{asked_for, claim_asked_for};
 pub use claim::{claim, claim_size, claim_storage_class};
+pub(crate) use config_map::config_map_of;
 pub use config_map::{CLUSTER_FILE, config_map, is_our_key, monitor_digest, monitor_text};
 pub use disruption_budget::disruption_budget;
 pub(crate) use environment::PUBLIC_IP;
 pub use environment::ZONE_ID;
 pub use metadata::owner;
 pub use monitor_configuration::monitor_configuration;
+pub(crate) use monitor_configuration::runs_servers;
 pub use names::{address, claim_name, config_map_name, dns_name, has_names, pod_name};
 pub use placement::domains_must_be_apart;
 pub use pod::pod;
+pub(crate) use pod::pod_asked_for;
 pub use requests::{Requests, requests, servers_in};
 pub use service::{headless_service, pod_service};
 pub use tags::{Tags, claim_tags, pod_tags, resource_tags};

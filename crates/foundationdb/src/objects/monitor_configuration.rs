@@ -12,7 +12,7 @@ pub fn monitor_configuration(
     packed: bool,
     connection: Option<&str>,
 ) -> MonitorConfiguration {
-    let runs = connection.is_some_and(|connection| !connection.is_empty()) && !desired.buggify.empty_monitor_configuration;
+    let runs = runs_servers(desired, connection);
     let mut arguments = vec![
         Argument::literal("--cluster_file=/var/fdb/data/fdb.cluster"),
         Argument::literal("--seed_cluster_file=/var/dynamic-conf/fdb.cluster"),
@@ -54,6 +54,11 @@ pub fn monitor_configuration(
         arguments.push(locality("dns_name", environment::DNS_NAME));
     }
     MonitorConfiguration { version: desired.version.to_string(), run_servers: (!runs).then_some(false), arguments }
+}
+
+/// Whether servers run with this connection string; nothing else of it is in the document.
+pub(crate) fn runs_servers(desired: &Desired, connection: Option<&str>) -> bool {
+    connection.is_some_and(|connection| !connection.is_empty()) && !desired.buggify.empty_monitor_configuration
 }
 
 /// `[address]:port`, in brackets for either family; with `:tls` where that is spoken.

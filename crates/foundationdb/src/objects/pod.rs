@@ -11,6 +11,17 @@ use crate::{Desired, ProcessGroup, ProcessGroupId};
 /// The pod of a process group: what its template says, completed. Where each pod has a service, its address is the public one, so the
 /// service comes first.
 pub fn pod(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup, service_address: Option<&str>) -> Pod {
+    pod_asked_for(desired, group, of, service_address, asked_for(desired, of.class, group))
+}
+
+/// The same, where the digest of what was asked for is known.
+pub(crate) fn pod_asked_for(
+    desired: &Desired,
+    group: &ProcessGroupId,
+    of: &ProcessGroup,
+    service_address: Option<&str>,
+    asked_for: String,
+) -> Pod {
     let (class, domain) = (of.class, of.domain_key());
     let template = desired.templates.get(&class).map(|template| template.pod.clone()).unwrap_or_default();
     let name = pod_name(desired, class, group);
@@ -34,10 +45,7 @@ pub fn pod(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup, service
         spec.subdomain = Some(desired.name.clone());
     }
     let mut pod = Pod { metadata, spec: Some(spec), status: None };
-    let digests = [
-        (annotations::RENDERING.to_owned(), digest(&json!(pod.spec))),
-        (annotations::ASKED_FOR.to_owned(), asked_for(desired, class, group)),
-    ];
+    let digests = [(annotations::RENDERING.to_owned(), digest(&json!(pod.spec))), (annotations::ASKED_FOR.to_owned(), asked_for)];
     pod.metadata.annotations.get_or_insert_default().extend(digests);
     pod
 }

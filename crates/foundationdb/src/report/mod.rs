@@ -280,6 +280,11 @@ impl<'a> NamedHost<'a> {
         Self { host, pod: host.split_once(DOMAIN).map(|(pod, _)| pod) }
     }
 
+    /// Whether it can be a pod's name.
+    pub const fn is_name(self) -> bool {
+        self.pod.is_some()
+    }
+
     /// Whether it is this one, as [`is_one_pod`] says.
     pub fn is(self, name: &str) -> bool {
         let is_the_pod = |pod| name.strip_prefix(pod).is_some_and(|rest| rest.starts_with(DOMAIN));

@@ -11,3 +11,4 @@ pub use wish::checked_wish;
 
 pub(crate) use facts::{budget_facts, claim_facts, config_map_facts, node_facts, pod_facts, service_facts};
 pub(crate) use status::shown_status;
+pub(crate) use wish::is_one_wish;

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Answer, Call, Seen};
 use quorate_foundationdb::{DatabaseReport, LockWish};
-use quorate_quorum::Sighting;
+use quorate_quorum::{Shared, Sighting};
 
 use super::{Hands, Remembered};
 use crate::ClusterKey;
@@ -21,7 +21,7 @@ impl Hands {
         object: &FoundationDBCluster,
         lock: Option<&LockWish>,
         before: &Remembered,
-    ) -> Sighting<DatabaseReport> {
+    ) -> Sighting<Shared<DatabaseReport>> {
         let (now, _) = self.clock.now();
         // Nobody has created it yet, or nobody knows of it any more: then it is created, and asked afterwards.
         if before.sighting == Sighting::NotAsked && !before.database_changed && !may_exist(object) {
@@ -35,7 +35,7 @@ impl Hands {
             return before.sighting.clone();
         }
         let why = match self.report(key, object, lock).await {
-            Ok(facts) => return Sighting::Seen { at: self.clock.now().0, facts },
+            Ok(facts) => return Sighting::Seen { at: self.clock.now().0, facts: facts.into() },
             Err(why) => why,
         };
         let since = match before.sighting {

@@ -5,6 +5,7 @@ mod bring_back;
 mod effects;
 mod expected;
 mod telling;
+mod wished;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -16,19 +17,20 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{FoundationDb, TlsIdentity};
 use quorate_foundationdb::decide::{ClusterDecision, ClusterSnapshot};
 use quorate_foundationdb::{DatabaseReport, KubeFacts, decide};
-use quorate_quorum::{Epoch, Gate, Notice, Sighting};
+use quorate_quorum::{Epoch, Gate, Notice, Shared, Sighting};
 use tokio::time::Instant;
 
 use crate::clock::SteadyClock;
 use crate::decided::Measured;
 use crate::events::Recorder;
-use crate::foundationdb::{checked_wish, recorded_journal, recorded_status, shown_status};
+use crate::foundationdb::{recorded_journal, recorded_status, shown_status};
 use crate::index::Kind;
 use crate::metrics::Metrics;
 use crate::{ClusterKey, Leadership};
 use effects::{Done, Stopped};
 pub(crate) use expected::{Expected, Unseen};
 use telling::{Telling, must_be_written};
+use wished::Wished;
 
 /// Everything a round needs besides the cluster.
 #[derive(Clone)]
@@ -49,7 +51,7 @@ pub(crate) struct Hands {
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered {
     /// What the database said.
-    pub(crate) sighting: Sighting<DatabaseReport>,
+    pub(crate) sighting: Sighting<Shared<DatabaseReport>>,
     /// Whether something was done to it since, so that what it said is old.
     pub(crate) database_changed: bool,
     /// What failed, as sentences.
@@ -60,6 +62,8 @@ pub(crate) struct Remembered {
     pub(crate) said: Vec<Notice>,
     /// What of the status waits to be written.
     pub(crate) telling: Telling,
+    /// What its user asked for.
+    pub(crate) wished: Wished,
 }
 
 impl Default for Remembered {
@@ -71,6 +75,7 @@ impl Default for Remembered {
             taken: BTreeSet::new(),
             said: vec![],
             telling: Telling::default(),
+            wished: Wished::default(),
         }
     }
 }
@@ -104,6 +109,7 @@ impl Hands {
         mut remembered: Remembered,
     ) -> Outcome {
         let mut seen = self.snapshot(object, kube, epoch, &remembered);
+        remembered.wished.keep(object, &seen.desired);
         let brought_back = self.bring_back(object, &seen, &remembered).await;
         seen.kube.unseen.extend(brought_back.appears.iter().map(|(_, name)| name.clone()));
         seen.database = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
@@ -148,7 +154,7 @@ impl Hands {
             now,
             steady_since,
             epoch,
-            desired: checked_wish(object),
+            desired: remembered.wished.of(object),
             kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
             database: remembered.sighting.clone(),
             journal: recorded_journal(status),
@@ -179,7 +185,7 @@ impl Hands {
             }
             self.check_leading(seen.epoch)?;
             self.write_status(&written, &seen.desired.namespace, &seen.desired.name).await?;
-            done.expected.object_was = Some(seen.desired.resource_version.clone());
+            done.expected.object_was = Some(object.metadata.resource_version.clone().unwrap_or_default());
             remembered.telling.was_written(now);
         }
         self.perform_all(seen, decision, done).await?;

@@ -64,7 +64,7 @@ fn events(fleet: &mut Fleet, original: &Population, report: &DatabaseReport, tur
         // Far apart, so that none finds its cluster still warm from the one before.
         let name = name((event * 37 + turn * 11) % fleet.count);
         let text = original.pods[(event + turn) % original.pods.len()].replace(CLUSTER, &name);
-        let seen = Sighting::Seen { at: original.now, facts: report.clone() };
+        let seen = Sighting::Seen { at: original.now, facts: report.clone().into() };
         let start = Instant::now();
         let pod: Pod = serde_json::from_str(&text)?;
         let concerned = fleet.bystander.see(Watched::Pod(Box::new(pod)));

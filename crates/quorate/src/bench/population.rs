@@ -145,13 +145,13 @@ impl Population {
 
     /// What a decision about it depends on.
     pub(super) fn snapshot(&self, by: &Bystander, report: DatabaseReport) -> Result<ClusterSnapshot> {
-        let seen = Sighting::Seen { at: self.now, facts: report };
+        let seen = Sighting::Seen { at: self.now, facts: report.into() };
         by.snapshot(&key(CLUSTER), self.now, seen).context("there is no such cluster")
     }
 
     /// What is planned for it, which is nothing: it is at rest.
     pub(super) fn planned(&self, by: &Bystander, report: DatabaseReport) -> Result<()> {
-        let seen = Sighting::Seen { at: self.now, facts: report };
+        let seen = Sighting::Seen { at: self.now, facts: report.into() };
         let (decision, status) = by.plan(&key(CLUSTER), self.now, seen).context("there is no such cluster")?;
         let right = status.reconciled_process_groups == status.desired_process_groups && decision.holds.is_empty();
         ensure!(right, "the plan is not that of a cluster at rest: {:?}", decision.holds.first());
@@ -225,7 +225,7 @@ mod tests {
         let facts = DatabaseReport::parse(population.document.as_bytes()).unwrap();
         assert_eq!(facts.processes.len(), population.groups());
         let (decision, shown) =
-            bystander.plan(&key(CLUSTER), population.now, Sighting::Seen { at: population.now, facts }).unwrap();
+            bystander.plan(&key(CLUSTER), population.now, Sighting::Seen { at: population.now, facts: facts.into() }).unwrap();
         assert_eq!(shown.reconciled_process_groups, shown.desired_process_groups);
         let steps: Vec<&str> = decision.steps.iter().map(|step| step.why.as_str()).collect();
         // Nobody told the bystander of the service and of the disruption budget.

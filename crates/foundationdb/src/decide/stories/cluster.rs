@@ -23,7 +23,6 @@ pub(super) fn wish(counts: &[(ProcessClass, u32)]) -> Desired {
         name: "sample".to_owned(),
         namespace: "default".to_owned(),
         uid: OUR_UID.to_owned(),
-        resource_version: "1".to_owned(),
         generation: 1,
         deleting: false,
         skip: false,

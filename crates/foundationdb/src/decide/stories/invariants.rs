@@ -49,7 +49,7 @@ pub(super) fn broken(seen: &ClusterSnapshot, decision: &ClusterDecision) -> Vec<
 }
 
 fn report(seen: &ClusterSnapshot) -> Option<&DatabaseReport> {
-    seen.database.fresh(seen.now, jiff::SignedDuration::from_secs(30))
+    seen.database.fresh(seen.now, jiff::SignedDuration::from_secs(30)).map(std::ops::Deref::deref)
 }
 
 /// A pod that serves goes only if it was asked to be another, or if nothing is left on it.

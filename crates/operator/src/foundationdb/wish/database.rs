@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBCluster, FoundationDBClusterSpec, StorageEngine};
+use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBClusterSpec, StorageEngine};
 use quorate_fdb_client::ConnectionString;
 use quorate_foundationdb::configuration::engine_keys;
 use quorate_foundationdb::{DatabaseWish, Version};
@@ -101,9 +101,8 @@ pub(super) fn partial_connection(spec: &FoundationDBClusterSpec, problems: &mut 
 }
 
 /// Whether TLS is spoken. It can be chosen when a database is created; a running one is not converted yet.
-pub(super) fn tls(cluster: &FoundationDBCluster, problems: &mut Problems) -> bool {
-    let asked = cluster.spec.main_container.as_ref().and_then(|container| container.enable_tls).unwrap_or(false);
-    let recorded = cluster.status.as_ref().and_then(|status| status.connection_string.as_deref());
+pub(super) fn tls(spec: &FoundationDBClusterSpec, recorded: Option<&str>, problems: &mut Problems) -> bool {
+    let asked = spec.main_container.as_ref().and_then(|container| container.enable_tls).unwrap_or(false);
     let running = recorded.and_then(|recorded| recorded.parse::<ConnectionString>().ok());
     if let Some(running) = running
         && running.coordinators.iter().any(|coordinator| coordinator.tls != asked)

@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_api::VolumeRetentionPolicy;
 use quorate_api::foundationdb::{
     FoundationDBCluster, FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, NO_FAULT_DOMAIN, deprecated_fields,
@@ -25,27 +26,55 @@ use quorate_foundationdb::{Desired, ProcessClass, Version};
 
 use problems::Problems;
 
+/// Whether two states of an object are of one wish: whatever [`checked_wish`] reads is the same in both.
+pub(crate) fn is_one_wish(one: &FoundationDBCluster, other: &FoundationDBCluster) -> bool {
+    let of_metadata = |cluster: &FoundationDBCluster| {
+        let ObjectMeta { name, namespace, uid, generation, deletion_timestamp, .. } = &cluster.metadata;
+        (name.clone(), namespace.clone(), uid.clone(), *generation, deletion_timestamp.is_some())
+    };
+    of_metadata(one) == of_metadata(other) && one.spec == other.spec && Standing::of(one) == Standing::of(other)
+}
+
+/// What of its status a wish depends on.
+#[derive(PartialEq)]
+struct Standing<'a> {
+    /// The connection string.
+    connection: Option<&'a str>,
+    /// The classes that there are process groups of.
+    classes: BTreeSet<ProcessClass>,
+}
+
+impl<'a> Standing<'a> {
+    fn of(cluster: &'a FoundationDBCluster) -> Self {
+        let recorded = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
+        Self {
+            connection: cluster.status.as_ref().and_then(|status| status.connection_string.as_deref()),
+            classes: recorded.filter_map(|group| group.process_class.as_deref()?.parse().ok()).collect(),
+        }
+    }
+}
+
 /// Reads the wish from an object.
 pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
     let FoundationDBCluster { metadata, spec, .. } = cluster;
+    let standing = Standing::of(cluster);
     let mut problems = Problems::default();
     let problems = &mut problems;
     let name = metadata.name.clone().unwrap_or_default();
     let version = version(spec, problems);
     let counts = counts::counts(spec, problems);
-    let tls = database::tls(cluster, problems);
-    let routing = routing::routing(cluster, tls, problems);
+    let tls = database::tls(spec, standing.connection, problems);
+    let routing = routing::routing(spec, standing.connection, tls, problems);
     let [description, database_id] = database::partial_connection(spec, problems);
     let image = images::image(spec, problems);
     templates::check(spec, problems);
     check_config_map(spec, problems);
-    routing::check_names(cluster, routing.headless_service, counts.keys().copied(), problems);
+    routing::check_names(&name, spec, routing.headless_service, counts.keys().copied(), problems);
     let notes = |notes: Vec<quorate_api::fields::FieldNote>| notes.iter().map(ToString::to_string).collect();
     let container = spec.main_container.as_ref();
     Desired {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         uid: metadata.uid.clone().unwrap_or_default(),
-        resource_version: metadata.resource_version.clone().unwrap_or_default(),
         generation: metadata.generation.unwrap_or_default(),
         deleting: metadata.deletion_timestamp.is_some(),
         skip: spec.skip(),
@@ -61,7 +90,8 @@ pub fn checked_wish(cluster: &FoundationDBCluster) -> Desired {
         database_id,
         sidecar_image: image.clone(),
         image,
-        templates: classes(cluster, &counts).into_iter().map(|class| (class, templates::template(spec, class))).collect(),
+        // Of the classes that are asked for, and of those that still have process groups.
+        templates: counts.keys().chain(&standing.classes).map(|class| (*class, templates::template(spec, *class))).collect(),
         routing,
         labels: routing::labels(spec, &name),
         config_map: spec.config_map.clone(),
@@ -94,13 +124,6 @@ fn version(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> Version {
         problems.add(FIELD, format!("Quorate does not run version {version}"), right);
     }
     version
-}
-
-/// The classes that are asked for, and those that still have process groups.
-fn classes(cluster: &FoundationDBCluster, counts: &BTreeMap<ProcessClass, u32>) -> BTreeSet<ProcessClass> {
-    let recorded = cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
-    let recorded = recorded.filter_map(|group| group.process_class.as_deref()?.parse().ok());
-    counts.keys().copied().chain(recorded).collect()
 }
 
 fn coordinator_selection(spec: &FoundationDBClusterSpec, problems: &mut Problems) -> BTreeMap<ProcessClass, i64> {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_api::foundationdb::{
-    FoundationDBCluster, FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, NO_FAULT_DOMAIN, PublicIpSource,
-};
+use quorate_api::foundationdb::{FoundationDBClusterSpec, KUBERNETES_CLUSTER_FAULT_DOMAIN, NO_FAULT_DOMAIN, PublicIpSource};
 use quorate_foundationdb::{Labels, ProcessClass, Routing, Topology, Zone, labels, objects};
 
 use super::problems::Problems;
@@ -14,8 +12,12 @@ const LONGEST_NAME: usize = 63;
 /// Digits of the numbers of process groups.
 const DIGITS: usize = 5;
 
-pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut Problems) -> Routing {
-    let spec = &cluster.spec;
+pub(super) fn routing(
+    spec: &FoundationDBClusterSpec,
+    recorded_connection: Option<&str>,
+    tls: bool,
+    problems: &mut Problems,
+) -> Routing {
     let asked = spec.routing.clone().unwrap_or_default();
     let family = match asked.pod_ip_family {
         None | Some(0) => None,
@@ -28,8 +30,7 @@ pub(super) fn routing(cluster: &FoundationDBCluster, tls: bool, problems: &mut P
     };
     let dns_in_cluster_file = asked.use_dns_in_cluster_file();
     // Pods keep their names while coordinators are known by them: one that came back without would be lost.
-    let still_named =
-        cluster.status.as_ref().and_then(|status| status.connection_string.as_deref()).is_some_and(objects::has_names);
+    let still_named = recorded_connection.is_some_and(objects::has_names);
     let dns_locality = dns_in_cluster_file || still_named || asked.define_dns_locality_fields.unwrap_or(false);
     Routing {
         headless_service: dns_locality || asked.headless_service.unwrap_or(false),
@@ -84,13 +85,13 @@ pub(super) fn labels(spec: &FoundationDBClusterSpec, name: &str) -> Labels {
 
 /// Whether the names that follow from the cluster's own can be names.
 pub(super) fn check_names(
-    cluster: &FoundationDBCluster,
+    name: &str,
+    spec: &FoundationDBClusterSpec,
     headless_service: bool,
     classes: impl Iterator<Item = ProcessClass>,
     problems: &mut Problems,
 ) {
-    let name = cluster.metadata.name.as_deref().unwrap_or_default();
-    let prefix = cluster.spec.process_group_id_prefix.as_deref().unwrap_or_default();
+    let prefix = spec.process_group_id_prefix.as_deref().unwrap_or_default();
     let longest = classes.map(|class| class.name().len()).max().unwrap_or_default();
     // With the hyphens around the class.
     let rest = longest + DIGITS + 2;
