@@ -81,9 +81,12 @@ impl Data {
 
     /// The copies of a shard that are still on a volume, whether anyone serves them or not.
     pub(super) fn kept<'a>(&'a self, shard: &'a Shard, volumes: &'a BTreeMap<String, Volume>) -> impl Iterator<Item = u64> {
-        shard.copies.iter().copied().filter(|id| {
-            self.servers.get(id).and_then(|server| volumes.get(&server.volume)).is_some_and(|volume| volume.store == Some(*id))
-        })
+        shard.copies.iter().copied().filter(|id| self.servers.get(id).is_some_and(|server| keeps(*id, server, volumes)))
+    }
+
+    /// The servers whose stores are still on their volumes.
+    pub(super) fn keepers<'a>(&'a self, volumes: &'a BTreeMap<String, Volume>) -> impl Iterator<Item = u64> {
+        self.servers.iter().filter(|(id, server)| keeps(**id, server, volumes)).map(|(id, _)| *id)
     }
 
     /// The copies of a shard that can be read now.
@@ -93,10 +96,16 @@ impl Data {
         volumes: &'a BTreeMap<String, Volume>,
         processes: &'a BTreeMap<String, Process>,
     ) -> impl Iterator<Item = u64> {
-        self.kept(shard, volumes).filter(|id| {
-            self.servers
-                .get(id)
-                .is_some_and(|server| processes.get(&server.address).is_some_and(|process| process.spec.volume == server.volume))
-        })
+        self.kept(shard, volumes).filter(|id| self.is_served(*id, processes))
     }
+
+    /// Whether a process serves what a server keeps.
+    pub(super) fn is_served(&self, id: u64, processes: &BTreeMap<String, Process>) -> bool {
+        let process = self.servers.get(&id).and_then(|server| Some((server, processes.get(&server.address)?)));
+        process.is_some_and(|(server, process)| process.spec.volume == server.volume)
+    }
+}
+
+fn keeps(id: u64, server: &StorageServer, volumes: &BTreeMap<String, Volume>) -> bool {
+    volumes.get(&server.volume).is_some_and(|volume| volume.store == Some(id))
 }

@@ -1,5 +1,6 @@
 //! What is really so, whatever the status says: for invariants.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::Database;
@@ -63,12 +64,14 @@ impl Database {
     /// How many copies there are of the shard that has the fewest; `None` before the database was created.
     pub fn copies(&self) -> Option<Copies> {
         let configuration = self.configuration.as_ref()?;
-        let fewest = |count: &dyn Fn(&super::storage::Shard) -> usize| self.data.shards.iter().map(count).min();
-        Some(Copies {
-            wanted: configuration.storage_replicas,
-            kept: fewest(&|shard| self.data.kept(shard, &self.volumes).count())?,
-            served: fewest(&|shard| self.data.served(shard, &self.volumes, &self.processes).count())?,
-        })
+        // Each server has copies of many shards, so who keeps its own is found out first.
+        let kept: BTreeSet<u64> = self.data.keepers(&self.volumes).collect();
+        let served: BTreeSet<u64> = kept.iter().copied().filter(|id| self.data.is_served(*id, &self.processes)).collect();
+        let fewest = |among: &BTreeSet<u64>| {
+            let shards = self.data.shards.iter();
+            shards.map(|shard| shard.copies.iter().filter(|id| among.contains(id)).count()).min()
+        };
+        Some(Copies { wanted: configuration.storage_replicas, kept: fewest(&kept)?, served: fewest(&served)? })
     }
 
     /// How many recoveries there were; each adds two to the generation.

@@ -98,7 +98,8 @@ fn write_all<W: FnOnce(&mut Vec<u8>)>(brackets: &[u8; 2], all: impl Iterator<Ite
 
 /// Nearly every text can be written as it is.
 fn write_text(words: &str, text: &mut Vec<u8>) {
-    if words.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    // All of them are looked at, several at once: command lines are long.
+    if words.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'"') | (byte == b'\\')) {
         // Text can always be written, and memory takes all of it.
         return serde_json::to_writer(text, words).unwrap_or_default();
     }
