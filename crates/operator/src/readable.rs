@@ -19,6 +19,10 @@ pub(crate) enum Readable {
 impl<'de> Deserialize<'de> for Readable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
+        // Keeping track of the field would slow every good object down.
+        if let Ok(cluster) = FoundationDBCluster::deserialize(&value) {
+            return Ok(Self::Cluster(Box::new(cluster)));
+        }
         match serde_path_to_error::deserialize(&value) {
             Ok(cluster) => Ok(Self::Cluster(Box::new(cluster))),
             // Without a name nothing could be said about it, so then the list itself is broken.
