@@ -113,7 +113,7 @@ pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
 
 /// Storage: each that fits, at once; nothing recovers. Those that could go, and have a part in the transaction system because somebody else was
 /// missing there, are left to be excluded with that.
-fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room, candidates: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
+fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room<'_>, candidates: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
     let mut granted = Vec::new();
     for id in candidates {
         match room.take(draft, &id) {
@@ -140,7 +140,7 @@ fn has_other_duties(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
 /// not waited for: then those go that can, which may be what makes room for the others.
 fn exclude_transaction_system(
     draft: &mut Draft<'_>,
-    room: &mut Room,
+    room: &mut Room<'_>,
     candidates: Vec<ProcessGroupId>,
     needed_besides: Vec<ProcessGroupId>,
 ) {
@@ -262,13 +262,13 @@ fn has_been_away(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
 
 /// How much may still be excluded.
 #[derive(Clone)]
-struct Room {
+struct Room<'a> {
     /// Process groups of each class that serve with all their servers and are not excluded, and how many are wanted. Servers are not
     /// counted: a pod may have been made with more of them or fewer than are asked for now.
-    serving: BTreeMap<ProcessClass, (BTreeSet<ProcessGroupId>, usize)>,
+    serving: BTreeMap<ProcessClass, (BTreeSet<&'a ProcessGroupId>, usize)>,
     /// Not excluded processes that hold copies, by zone: of storage class, of log classes, of either. A zone without any is not there.
     /// Counted as the database counts zones, and as hosts are counted.
-    zones: BTreeMap<(Kind, Sense), BTreeMap<String, usize>>,
+    zones: BTreeMap<(Kind, Sense), BTreeMap<&'a str, usize>>,
     /// Processes that have data and are not excluded. One that came back after its data was copied elsewhere has none, until fewer others
     /// are left than it takes.
     with_data: usize,
@@ -319,8 +319,8 @@ impl Kind {
     }
 }
 
-impl Room {
-    fn of(draft: &Draft<'_>, report: &DatabaseReport) -> Self {
+impl<'a> Room<'a> {
+    fn of(draft: &Draft<'_>, report: &'a DatabaseReport) -> Self {
         let desired = &draft.seen.desired;
         let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
         let copies = Copies::named(mode, desired.redundancy_mode());
@@ -352,17 +352,17 @@ impl Room {
         for ((id, class), listed) in servers.into_iter().filter(|((id, _), _)| draft.status.groups.contains_key(*id)) {
             let has = draft.roster.pod(id, class).map_or(1, |pod| pod.servers as usize);
             if listed >= has {
-                room.serving.entry(class).or_default().0.insert(id.clone());
+                room.serving.entry(class).or_default().0.insert(id);
             }
         }
         room
     }
 
-    fn count_zone(&mut self, class: ProcessClass, process: &ProcessReport) {
+    fn count_zone(&mut self, class: ProcessClass, process: &'a ProcessReport) {
         for sense in Sense::ALL {
             let Some(zone) = sense.zone(process) else { continue };
             for kind in Kind::of(class) {
-                *self.zones.entry((*kind, sense)).or_default().entry(zone.to_owned()).or_default() += 1;
+                *self.zones.entry((*kind, sense)).or_default().entry(zone).or_default() += 1;
             }
         }
     }
@@ -398,12 +398,15 @@ impl Room {
 
     /// The database refuses to exclude all that have data, however many others wait for some: it sees no space left.
     fn no_data_left(&self, id: &ProcessGroupId, before: usize) -> Option<Hold> {
+        if before == 0 || self.with_data > 0 {
+            return None;
+        }
         let sentence = format!(
             "{id} is excluded after the others: it is the last one with data, and the database refuses to be without any"
         );
         let released_by = "another storage process having data";
         let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, released_by);
-        (before > 0 && self.with_data == 0).then(|| hold.compared("none with data would be left", "at least 1"))
+        Some(hold.compared("none with data would be left", "at least 1"))
     }
 
     fn subtract(&mut self, id: &ProcessGroupId, class: ProcessClass, servers: &[Server<'_>]) {

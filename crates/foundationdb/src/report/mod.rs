@@ -263,7 +263,8 @@ pub fn host(address: &str) -> &str {
 
 /// Whether two names are those of one pod. The cluster's domain behind `.svc.` may have changed since one of them was written down.
 pub fn is_one_pod(one: &str, other: &str) -> bool {
-    NamedHost::of(one).is(other)
+    // An address and a name differ from their first letter on.
+    one.as_bytes().first() == other.as_bytes().first() && NamedHost::of(one).is(other)
 }
 
 /// A host that many names are compared with: what they are to have in common is found once.
