@@ -52,7 +52,9 @@ fn storage_that_has_a_part_in_the_transaction_system_keeps_the_distance_of_a_rec
     cluster.desired.remove.insert("storage-8".to_owned());
     cluster.spoil(|report| {
         let of_it = report.processes.values_mut().filter(|process| process.group == Some(group_id("storage-8")));
-        of_it.for_each(|process| drop(process.roles.insert("log".to_owned())));
+        of_it.for_each(|process| {
+            process.roles.insert("log".to_owned());
+        });
     });
     let now = cluster.now;
     cluster.database.recover(now);

@@ -15,7 +15,8 @@ pub(super) fn fixed(value: &Value) -> String {
 
 /// Writes down what never changes of an object, to be added to what does.
 pub(super) fn fixed_members(members: impl IntoIterator<Item = (&'static str, Value)>) -> String {
-    let object = Value::Object(Map::from_iter(members.into_iter().map(|(name, value)| (name.to_owned(), value)))).to_string();
+    let members: Map<String, Value> = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let object = Value::Object(members).to_string();
     object.trim_start_matches('{').strip_suffix('}').unwrap_or_default().to_owned()
 }
 
@@ -51,7 +52,7 @@ impl<'a> Section<'a> {
                 Member::Fixed(members) => text.extend_from_slice(members.as_bytes()),
             }
         });
-        write_all(b"{}", members, text);
+        write_all(*b"{}", members, text);
     }
 }
 
@@ -79,13 +80,13 @@ impl Part<'_> {
             // JSON can always be written, and memory takes all of it.
             Self::Value(value) => serde_json::to_writer(text, value).unwrap_or_default(),
             Self::Section(section) => section.write(text),
-            Self::List(parts) => write_all(b"[]", parts.iter().map(|part| move |text: &mut Vec<u8>| part.write(text)), text),
+            Self::List(parts) => write_all(*b"[]", parts.iter().map(|part| move |text: &mut Vec<u8>| part.write(text)), text),
         }
     }
 }
 
 /// Writes one after the other, between brackets.
-fn write_all<W: FnOnce(&mut Vec<u8>)>(brackets: &[u8; 2], all: impl Iterator<Item = W>, text: &mut Vec<u8>) {
+fn write_all<W: FnOnce(&mut Vec<u8>)>(brackets: [u8; 2], all: impl Iterator<Item = W>, text: &mut Vec<u8>) {
     text.push(brackets[0]);
     for (position, write) in all.enumerate() {
         if position > 0 {
@@ -99,7 +100,8 @@ fn write_all<W: FnOnce(&mut Vec<u8>)>(brackets: &[u8; 2], all: impl Iterator<Ite
 /// Nearly every text can be written as it is.
 fn write_text(words: &str, text: &mut Vec<u8>) {
     // All of them are looked at, several at once: command lines are long.
-    if words.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'"') | (byte == b'\\')) {
+    let is_special = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    if words.bytes().fold(0, |found, byte| found | is_special(byte)) != 0 {
         // Text can always be written, and memory takes all of it.
         return serde_json::to_writer(text, words).unwrap_or_default();
     }
