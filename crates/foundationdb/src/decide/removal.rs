@@ -171,8 +171,13 @@ fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessG
             format!("it vanished at {since}, and the database knows what that means only after {seconds} s without recovery");
         return Some(Obstacle::new(because, format!("less than {seconds} s"), format!("{seconds} s without recovery")));
     }
-    (!is_replicated(report))
-        .then(|| Obstacle::new("it vanished, and not all data has all its copies again", "copies missing", "all of them"))
+    // A log is needed until what it had was taken over; data that is copied for hours is nothing of its own.
+    let (is_made_up_for, because) = if is_log(group.class) {
+        (report.active_generations() == Some(1), "it vanished, and logs of older generations are still needed")
+    } else {
+        (is_replicated(report), "it vanished, and not all data has all its copies again")
+    };
+    (!is_made_up_for).then(|| Obstacle::new(because, "copies missing", "all of them"))
 }
 
 /// Addresses that data is moving away from, and that belong to no process group and no process.

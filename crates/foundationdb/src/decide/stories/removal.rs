@@ -91,6 +91,27 @@ fn one_that_vanished_is_not_empty_before_the_database_can_know() {
 }
 
 #[test]
+fn a_log_that_vanished_does_not_wait_for_data_that_is_copied_for_hours() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove.insert("log-4".to_owned());
+    cluster.kill("log-4");
+    cluster.spoil(|report| report.full_replication = Some(false));
+    let removed = |done: &[String]| done.contains(&"delete claim sample-log-4-data".to_owned());
+    assert!(removed(&cluster.rounds(60)));
+    // What it had is needed as long as older generations are.
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion.insert("log-4".to_owned());
+    cluster.rounds(5);
+    cluster.spoil(|report| {
+        if let Some(recovery) = &mut report.recovery {
+            recovery.active_generations = Some(2);
+        }
+    });
+    cluster.rounds(60);
+    assert!(cluster.kube.recorded.groups.contains_key(&group_id("log-4")), "it is remembered for what it held");
+}
+
+#[test]
 fn after_a_recovery_the_database_needs_its_time_again_to_know_who_vanished() {
     let mut cluster = one_goes();
     cluster.rounds(10);
