@@ -1,5 +1,7 @@
 //! Watches: what is told, in which order, and what happens to those who ask for what is forgotten.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::ground::{Ground, config_map, pod, told, version};
@@ -61,8 +63,13 @@ pub async fn history_that_is_forgotten_is_gone(ground: Ground) {
 pub async fn a_watch_is_told_how_far_it_knows(ground: Ground) {
     let start = ground.post(&ground.path("configmaps"), config_map("a", json!({}))).await.ok();
     let query = "fieldSelector=metadata.name%3Dnobody&allowWatchBookmarks=true&timeoutSeconds=4";
-    let query = format!("configmaps?watch=1&{query}&resourceVersion={}", version(&start));
-    let events = ground.watch(&ground.path(&query), 1).await;
+    let query = ground.path(&format!("configmaps?watch=1&{query}&resourceVersion={}", version(&start)));
+    // A watch that knows all there is is told nothing; so something is written that it does not ask for.
+    let writes = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ground.post(&ground.path("configmaps"), config_map("b", json!({}))).await.ok()
+    };
+    let (events, _) = tokio::join!(ground.watch(&query, 1), writes);
     assert_eq!(told(&events), [("BOOKMARK", "")]);
     let known: u64 = version(&events[0]["object"]).parse().unwrap();
     assert!(known >= version(&start).parse().unwrap(), "{known}");
