@@ -6,6 +6,7 @@ mod buckets;
 mod cluster;
 mod configuration;
 mod coordinators;
+mod corrections;
 mod exclusion;
 mod failures;
 mod families;
