@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodCondition, Service};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -124,8 +125,17 @@ pub(crate) fn is_finished(pod: &Pod) -> bool {
 
 /// Whether a pod says that it is ready.
 pub(crate) fn is_ready(pod: &Pod) -> bool {
+    ready(pod).is_some()
+}
+
+/// Since when a pod is ready, if it is.
+pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    ready(pod)?.last_transition_time.as_ref().map(|since| since.0)
+}
+
+fn ready(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    conditions.into_iter().flatten().find(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// The name of an object, empty when it has none yet.

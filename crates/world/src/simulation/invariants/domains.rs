@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Pod;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{GroupCondition, ProcessClass, domain_key, labels, objects};
 use quorate_operator::checked_wish;
 
 use super::super::news::Arrival;
+use super::memory::KNOWN_AFTER;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
 use crate::database::Database;
-use crate::view::is_ready;
+use crate::view::ready_since;
 
 const CLASSES: [ProcessClass; 3] = [ProcessClass::Storage, ProcessClass::Log, ProcessClass::Stateless];
 
@@ -240,14 +243,18 @@ impl Invariants {
     }
 }
 
-/// Whether those of a class that stay are ready on fewer hosts than there are copies, or those of all classes on fewer than there are to
-/// be coordinators.
+/// Whether those of a class that stay are known to be ready on fewer hosts than there are copies, or those of all classes on fewer than there
+/// are to be coordinators. Who became ready a moment ago may still be waited for.
 fn are_crowded(cluster: &FoundationDBCluster, class: ProcessClass, stage: Stage<'_>) -> bool {
     let Some((storage, log)) = stage.database.and_then(Database::replicas) else { return false };
     let hosts = |classes: &[ProcessClass]| {
         let stay: BTreeSet<&str> = classes.iter().flat_map(|class| live(cluster, *class)).map(|group| group.id).collect();
-        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some() && is_ready(pod));
-        let stay = ours.filter(|pod| group_of(&pod.metadata).is_some_and(|id| stay.contains(id.as_str())));
+        let is_known = |pod: &&Pod| {
+            let ready = ready_since(pod).map(|since| stage.time.duration_since(since));
+            ready.is_some_and(|ready| ready >= SignedDuration::try_from(KNOWN_AFTER).unwrap_or_default())
+        };
+        let ours = stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some());
+        let stay = ours.filter(is_known).filter(|pod| group_of(&pod.metadata).is_some_and(|id| stay.contains(id.as_str())));
         stay.filter_map(|pod| pod.spec.as_ref()?.node_name.as_deref()).collect::<BTreeSet<_>>().len()
     };
     let wish = checked_wish(cluster);
