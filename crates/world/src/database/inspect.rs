@@ -225,11 +225,22 @@ impl Database {
         }
     }
 
-    /// Whether some data could not be read while these volumes are not served.
+    /// Whether some data could not be read while these volumes are not served. Asked also of volumes that are lost.
     pub fn unreadable_without(&self, down: impl Fn(&str) -> bool) -> bool {
         self.data.shards.iter().any(|shard| {
-            let mut kept = self.data.kept(shard, &self.volumes).filter_map(|id| self.data.servers.get(&id));
-            !kept.any(|server| !down(&server.volume))
+            let kept = self.data.kept(shard, &self.volumes);
+            let lost = shard
+                .copies
+                .iter()
+                .copied()
+                .filter(|id| self.data.servers.get(id).is_some_and(|it| !self.has_volume(&it.volume)));
+            let mut copies = kept.chain(lost).filter_map(|id| self.data.servers.get(&id));
+            !copies.any(|server| !down(&server.volume))
         })
+    }
+
+    /// Whether a volume is there.
+    pub fn has_volume(&self, volume: &str) -> bool {
+        self.volumes.contains_key(volume)
     }
 }

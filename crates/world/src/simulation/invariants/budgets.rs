@@ -86,9 +86,13 @@ impl Invariants {
             format!("{client} took {id} in zone {zone} down, and copies have been missing for long; now {missing}")
         });
         self.majority_stays(client, id, stage);
+        let has_volume = |volume: &str| stage.database.is_some_and(|database| database.has_volume(volume));
+        // Whoever has started again since, from nothing, is known to have lost it.
+        let lost_it_just_now = |group: &str| self.memory.servers.get(group).is_some_and(|(last, _)| !has_volume(&last.volume));
         let down = |volume: &str| {
             self.memory.volumes.get(volume).is_none_or(|group| {
-                group == id || !self.memory.may_serve(group, arrival.sent) || self.taken_down.contains_key(group)
+                let serves = self.memory.may_serve(group, arrival.sent) && (has_volume(volume) || lost_it_just_now(group));
+                group == id || !serves || self.taken_down.contains_key(group)
             })
         };
         let unreadable = stage.database.is_some_and(|database| database.unreadable_without(down));
