@@ -1,8 +1,11 @@
 //! Other pods, other volumes, other names, another configuration.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::stage::{NAMESPACE, Stage};
+use super::view::View;
 
 fn is_set(object: &Value, path: &str, to: &Value) -> bool {
     object.pointer(path) == Some(to)
@@ -87,12 +90,32 @@ async fn j86_another_environment_under_a_small_quota() {
 #[tokio::test(start_paused = true)]
 async fn j87_from_pod_addresses_to_services_and_back() {
     let stage = Stage::born_as(json!({"routing": {"useDNSInClusterFile": false}})).await;
+    let storage = stage.view().live("storage");
     stage.apply(json!({"routing": {"publicIPSource": "service"}}));
     stage.rest().await;
     assert_eq!(stage.view().services().len(), 11);
+    all_are_known_by(&stage, |view, id| view.services()[id]["spec"]["clusterIP"].clone());
     stage.apply(json!({"routing": {"publicIPSource": "pod"}}));
     stage.rest().await;
     assert_eq!(stage.view().services().len(), 0);
+    all_are_known_by(&stage, |view, id| view.pods()[id]["status"]["podIP"].clone());
+    assert_eq!(stage.view().live("storage"), storage, "who has data is not replaced for it");
+}
+
+/// Every server, and with it every coordinator, is known to the database by this address.
+fn all_are_known_by(stage: &Stage, address: impl Fn(View<'_>, &str) -> Value) {
+    let view = stage.view();
+    let mut known = BTreeSet::new();
+    for id in view.groups().keys() {
+        let expected = address(view, id).as_str().expect("an address").to_owned();
+        let servers = view.processes(id);
+        assert!(!servers.is_empty(), "{id} serves");
+        assert!(servers.iter().all(|server| is_set(server, "/address", &json!(format!("{expected}:4501")))), "{id}: {servers:?}");
+        known.insert(format!("{expected}:4501"));
+    }
+    let connection = view.status()["connectionString"].as_str().expect("a connection string").to_owned();
+    let (_, coordinators) = connection.split_once('@').expect("coordinators");
+    assert!(coordinators.split(',').all(|one| known.contains(one)), "{connection}, and not {known:?}");
 }
 
 #[tokio::test(start_paused = true)]
