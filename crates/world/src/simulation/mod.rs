@@ -14,6 +14,7 @@ mod mutants;
 mod news;
 mod operators;
 mod recording;
+mod records;
 mod rest;
 mod run;
 mod scenario;

@@ -275,7 +275,7 @@ impl World {
     }
 
     /// Lets the invariants look at what is so.
-    fn on_stage(&mut self, look: impl FnOnce(&mut Invariants, Stage<'_>)) {
+    pub(super) fn on_stage(&mut self, look: impl FnOnce(&mut Invariants, Stage<'_>)) {
         let Self { cluster, invariants, databases, clock, .. } = self;
         let (time, now) = (clock.true_now(), Instant::now());
         cluster.look(|world| {
@@ -351,6 +351,7 @@ mod tests {
         "node lost",
         "node tainted",
         "nodes cordoned",
+        "object made again",
         "pod deleted",
         "pod evicted",
         "pod stuck terminating",
@@ -363,6 +364,7 @@ mod tests {
         "skip",
         "slow answer",
         "stale read",
+        "status lost",
         "template",
         "volume lost",
         "volumes stuck",

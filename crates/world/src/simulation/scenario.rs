@@ -66,6 +66,8 @@ enum Kind {
     ExcludedByHand,
     CoordinatorsByHand,
     AllPodsDeleted,
+    ObjectMadeAgain,
+    StatusLost,
 }
 
 const CALM: Duration = Duration::from_secs(60);
@@ -356,6 +358,22 @@ impl Scenario {
             ..USUAL
         },
         Self {
+            name: "records",
+            about: "the object is deleted and made again, and its status is lost, while nodes fail",
+            kinds: &[
+                Kind::ObjectMadeAgain,
+                Kind::ObjectMadeAgain,
+                Kind::StatusLost,
+                Kind::Resize,
+                Kind::Template,
+                Kind::Remove,
+                Kind::PodDeleted,
+                Kind::NodeLost,
+                Kind::HandOver,
+            ],
+            ..USUAL
+        },
+        Self {
             name: "hosts",
             about: "there is hardly a host more than copies, and hosts are lost and left",
             nodes: FEW_NODES,
@@ -436,6 +454,8 @@ impl Scenario {
             Kind::ExcludedByHand => Trouble::ExcludedByHand { pick, seconds },
             Kind::CoordinatorsByHand => Trouble::CoordinatorsByHand { pick },
             Kind::AllPodsDeleted => Trouble::AllPodsDeleted,
+            Kind::ObjectMadeAgain => Trouble::ObjectMadeAgain { seconds },
+            Kind::StatusLost => Trouble::StatusLost,
         })
     }
 }

@@ -97,6 +97,10 @@ pub enum Trouble {
     CoordinatorsByHand { pick: u64 },
     /// Somebody deletes all pods at once.
     AllPodsDeleted,
+    /// Somebody deletes the object, and makes it again as it was, with the way to its database.
+    ObjectMadeAgain { seconds: u64 },
+    /// Somebody writes an empty status.
+    StatusLost,
     /// A user asks for the cluster to be left alone for a while.
     Skip { seconds: u64 },
     /// Calls about leases fail for a while.

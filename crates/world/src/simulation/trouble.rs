@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::Management;
 use serde_json::json;
 use tokio::time::Instant;
@@ -41,6 +42,8 @@ pub(super) enum Repair {
     Untaint(&'static str),
     /// What somebody excluded by hand may be used again.
     Include(String),
+    /// The object is made again as it was.
+    MakeObjectAgain(Box<FoundationDBCluster>),
     /// The cluster is looked after again.
     EndSkip,
     EndLeaseOutage,
@@ -124,6 +127,8 @@ impl World {
             Trouble::ExcludedByHand { pick, seconds } => self.exclude_by_hand(pick, seconds),
             Trouble::CoordinatorsByHand { pick } => self.change_coordinators_by_hand(pick),
             Trouble::AllPodsDeleted => self.delete_all_pods(),
+            Trouble::ObjectMadeAgain { seconds } => self.delete_the_object(seconds),
+            Trouble::StatusLost => self.lose_the_status(),
             Trouble::EditAndRevert { seconds } => self.ask_for_less_for_a_while(seconds),
             Trouble::Skip { seconds } => {
                 self.faults.fault("skip", format!("a user asks to be left alone for {seconds} s"));
@@ -182,6 +187,7 @@ impl World {
             }
             Repair::Untaint(node) => self.taint(node, false),
             Repair::Include(address) => self.by_hand(Management::Include(vec![address]), Insistence::UntilItIsDone),
+            Repair::MakeObjectAgain(object) => self.make_the_object_again(*object),
             Repair::EndSkip => self.edit(|cluster| cluster.spec.skip = None),
             Repair::EndLeaseOutage => self.faults.lease_outage(false),
             Repair::FinishHandOver => self.operators.retire_oldest(),

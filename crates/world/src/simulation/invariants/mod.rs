@@ -35,6 +35,8 @@ pub(crate) struct Invariants {
     groups: BTreeMap<String, BTreeSet<String>>,
     /// Process groups of which something was made long after that was sent: they may have gone in between, and have to be found.
     made_late: BTreeSet<String>,
+    /// When what was on record was lost last.
+    records_lost: Option<Instant>,
     /// Who made something of a process group last, and when.
     made: BTreeMap<String, (String, Instant)>,
     epoch: i64,
@@ -80,6 +82,16 @@ impl Invariants {
     /// Takes in how things are, against which things that are done are held.
     pub(crate) fn remember(&mut self, stage: Stage<'_>) {
         self.memory.take_in(stage);
+    }
+
+    /// Whatever was on record is no longer, by nobody's fault but that of somebody with a keyboard. What exists has to be found again.
+    pub(crate) fn records_are_lost(&mut self, stage: Stage<'_>) {
+        let pods = stage.world.pods.values().filter_map(|pod| stage::group_of(&pod.metadata));
+        let claims = stage.world.claims.values().filter_map(|claim| stage::group_of(&claim.metadata));
+        self.made_late.extend(pods.chain(claims).cloned());
+        self.groups.clear();
+        self.epoch = 0;
+        self.records_lost = Some(stage.now);
     }
 
     /// Looks at the world as it is, after every step.

@@ -56,11 +56,13 @@ impl Invariants {
         self.one_zone_at_a_time(arrival, id, stage);
     }
 
-    /// What arrives long after it was sent may be of somebody who is gone by then; the operator has to find it, and to record it then.
+    /// What arrives long after it was sent may be of somebody who is gone by then; the operator has to find it, and to record it then. So it
+    /// has to where what was on record was lost, and nobody has told it yet.
     pub(super) fn note_creation(&mut self, arrival: &Arrival) {
         let Some(made) = &arrival.after else { return };
         self.made.insert(group_in(made).to_owned(), (arrival.client.clone(), arrival.at));
-        if arrival.at - arrival.sent >= LATE {
+        let nobody_knows = self.records_lost.is_some_and(|lost| arrival.at < lost + ARRIVES_AFTER);
+        if nobody_knows || arrival.at - arrival.sent >= LATE {
             self.made_late.insert(group_in(made).to_owned());
         }
     }
