@@ -60,7 +60,7 @@ impl<'a> Draft<'a> {
             entry.what == updates::JOURNAL && lasts && seen.kube.pods.get(name).is_none_or(|pod| !pod.ready)
         };
         let under_way = |name: &str, entry: &JournalEntry| {
-            if entry.what == claims::JOURNAL {
+            if entry.what == claims::JOURNAL || entry.what == revival::READ_BACK {
                 return !report.is_some_and(|report| tolerance::database_knows(report, seen.lasted(entry.since)));
             }
             if entry.what == copies::JOURNAL {
@@ -89,7 +89,7 @@ impl<'a> Draft<'a> {
             set_aside: recorded.set_aside.clone(),
             ..ClusterStatus::default()
         };
-        let coordinators = coordinators(status.connection.as_deref(), report);
+        let coordinators = coordinators(revival::connection(seen).as_deref(), report);
         Self {
             seen,
             steps: Vec::new(),
@@ -297,7 +297,8 @@ impl<'a> Draft<'a> {
         }
         let lost = tolerance::lost(&self.status.groups, report, |since| self.seen.lasted(since));
         let zones = lost.into_iter().map(|id| self.zone_of(id)).collect();
-        tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones).or_else(|| copies::missing(self))
+        let missing = tolerance::missing_for_a_disruption(report, self.seen.desired.redundancy_mode(), &zones);
+        missing.or_else(|| copies::missing(self)).or_else(|| revival::missing(self))
     }
 
     /// Asks for a permit to do what costs a recovery; without one the hold says why.

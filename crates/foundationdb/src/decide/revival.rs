@@ -14,10 +14,16 @@ use quorate_quorum::{Hold, JournalEntry, Severity};
 
 use super::{ClusterSnapshot, Draft, is_ours};
 use crate::objects::{self, CLUSTER_FILE};
+use crate::obstacle::Obstacle;
+use crate::tolerance::DATABASE_KNOWS_AFTER;
 use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 /// What the journal calls a stray that was seen.
 pub(super) const JOURNAL: &str = "seen astray";
+/// What it calls a status that was read back.
+pub(super) const READ_BACK: &str = "read back";
+/// What that is written down under; no object has such a name.
+const THE_STATUS: &str = "the status";
 
 /// No process group has such a number, which could not be counted on from.
 const HIGHEST_NUMBER: i64 = 1 << 40;
@@ -72,9 +78,29 @@ fn read_all_back(draft: &mut Draft<'_>) {
         }
     }
     if !draft.status.groups.is_empty() {
+        let since = draft.seen.now;
+        let entry = JournalEntry { what: READ_BACK.to_owned(), uid: String::new(), zone: String::new(), since };
+        draft.status.journal.begin(THE_STATUS, entry);
         let note = format!("{} process groups were found again by their objects", draft.status.groups.len());
         draft.notice(Severity::Warning, "ProcessGroupsFoundAgain", note);
     }
+}
+
+/// Whether the status was read back so lately that nobody knows who served and is missing: with it went every address, and whether there
+/// ever was a database.
+pub(super) fn is_read_back(draft: &Draft<'_>) -> bool {
+    draft.status.journal.0.contains_key(THE_STATUS)
+}
+
+/// What nobody knows for a while after a status was read back: whatever vanished before, the database alone can miss.
+pub(super) fn missing(draft: &Draft<'_>) -> Option<Obstacle> {
+    let entry = draft.status.journal.0.get(THE_STATUS)?;
+    let knows_after = DATABASE_KNOWS_AFTER.as_secs();
+    let because = format!(
+        "the status was lost and read back at {}; {knows_after} s after that, without a recovery, the database knows who is missing",
+        entry.since
+    );
+    Some(Obstacle::new(because, format!("less than {knows_after} s"), format!("{knows_after} s without recovery")))
 }
 
 /// A process group as its objects tell of it.

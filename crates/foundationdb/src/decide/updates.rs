@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Sighting, Step};
 
-use super::{Draft, TakesAway, is_ours, lock, misconfigured};
+use super::{Draft, TakesAway, is_ours, lock, misconfigured, revival};
 use crate::obstacle::Obstacle;
 use crate::{AtOnce, DatabaseReport, GroupCondition, PodFacts, PodPhase, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -47,7 +47,7 @@ fn is_asked(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> boo
 
 /// Coordinators that are known by the addresses of their pods keep those, but for as many as a whole database can spare.
 fn without_those_who_would_not_be_found(draft: &mut Draft<'_>, idle: Vec<ProcessGroupId>) -> Vec<ProcessGroupId> {
-    if !draft.status.configured || !draft.coordinators_go_with_their_pods() {
+    if nobody_ever_served(draft) || !draft.coordinators_go_with_their_pods() {
         return idle;
     }
     let has_address = |id: &ProcessGroupId| {
@@ -75,10 +75,15 @@ pub(super) fn serves(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let group = &draft.status.groups[id];
     let pod = draft.roster.pod(id, group.class);
     // What never ran serves nobody, whether there is a database to ask or not; nor does what can't run, by the word of its own kubelet.
-    if pod.is_some_and(|pod| !pod.ready && (pod.node.is_none() || !draft.status.configured || pod.cannot_run())) {
+    if pod.is_some_and(|pod| !pod.ready && (pod.node.is_none() || nobody_ever_served(draft) || pod.cannot_run())) {
         return false;
     }
     !draft.knows_who_is_gone() || pod.is_some_and(|pod| pod.ready) || !draft.members.of(id, group).is_empty()
+}
+
+/// Whether there never was a database, as far as is on record; one that was lost says nothing of that.
+fn nobody_ever_served(draft: &Draft<'_>) -> bool {
+    !draft.status.configured && !revival::is_read_back(draft)
 }
 
 fn roll(draft: &mut Draft<'_>, serving: &[ProcessGroupId]) {

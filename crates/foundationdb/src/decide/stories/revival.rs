@@ -1,8 +1,11 @@
 //! A cluster that lived before.
 
+use quorate_quorum::{Hold, Sighting};
+
 use super::cluster::{Cluster, codes, group_id, told};
+use super::updates::{another_image, deleted};
 use crate::ProcessClass::{Log, Storage};
-use crate::{Distribution, Recorded};
+use crate::{Distribution, Recorded, decide};
 
 /// A cluster with one storage group more than anybody knows of: its objects arrived when it was forgotten.
 fn with_a_stray() -> Cluster {
@@ -31,6 +34,37 @@ fn a_status_that_was_lost_is_read_back_from_the_objects() {
     let after = &cluster.kube.recorded;
     assert_eq!(after.groups.keys().collect::<Vec<_>>(), before.groups.keys().collect::<Vec<_>>());
     assert_eq!((&after.connection, after.last_number), (&before.connection, before.last_number));
+}
+
+#[test]
+fn a_status_that_was_lost_makes_nobody_one_that_never_served() {
+    let mut cluster = another_image();
+    cluster.kube.recorded = Recorded::default();
+    // Nothing is heard of some nodes, and without a status nobody knows the way to the database.
+    for id in ["storage-8", "storage-9", "log-1"] {
+        cluster.pod(id).ready = false;
+    }
+    cluster.pass(5);
+    let mut seen = cluster.seen();
+    seen.database = Sighting::NotAsked;
+    let decision = decide(&seen);
+    assert!(deleted(&told(&decision)).is_empty(), "{:?}", told(&decision));
+    assert_eq!(decision.status.groups.len(), 11);
+}
+
+#[test]
+fn after_a_status_was_lost_no_zone_goes_until_the_database_knows_who_is_missing() {
+    let mut cluster = another_image();
+    cluster.kube.recorded = Recorded::default();
+    let mut waited = 0;
+    while waited < 90 {
+        let decision = cluster.round(5);
+        assert!(deleted(&told(&decision)).is_empty(), "after {waited} s: {:?}", told(&decision));
+        let said = |hold: &Hold| hold.sentence.contains("the status was lost and read back");
+        assert!(decision.holds.iter().any(said), "after {waited} s: {:?}", decision.holds);
+        waited += 5;
+    }
+    assert_eq!(deleted(&told(&cluster.round(5))).len(), 3);
 }
 
 #[test]
