@@ -404,7 +404,8 @@ mod tests {
     /// coordinator by hand, no room for whom everybody waited for, two coordinators of one domain that went one soon after the other, pods that came back by
     /// another clock than ours, a volume that was found lost in the moment in which a zone went, copies that a model had forgotten to miss,
     /// moves that waited for those who waited for them, a zone that went while the report still listed who was removed with its
-    /// volume, and a coordinator made by hand that went without exclusion while no database answered.
+    /// volume, a coordinator made by hand that went without exclusion while no database answered, and pods that seemed never to have
+    /// served because the status was lost.
     const FOUND: &[(&str, u64)] = &[
         ("api", 55),
         ("everything", 80),
@@ -432,6 +433,7 @@ mod tests {
         ("domains", 1_400_063),
         ("domains", 3_001_136),
         ("domains", 4_000_058),
+        ("records", 1099),
     ];
 
     #[test]

@@ -91,8 +91,8 @@ impl Invariants {
         let lost_it_just_now = |group: &str| self.memory.servers.get(group).is_some_and(|(last, _)| !has_volume(&last.volume));
         let down = |volume: &str| {
             self.memory.volumes.get(volume).is_none_or(|group| {
-                let serves = self.memory.may_serve(group, arrival.sent) && (has_volume(volume) || lost_it_just_now(group));
-                group == id || !serves || self.taken_down.contains_key(group)
+                let counts = self.memory.may_serve(group, arrival.sent) && (has_volume(volume) || lost_it_just_now(group));
+                group == id || !counts || self.taken_down.contains_key(group)
             })
         };
         let unreadable = stage.database.is_some_and(|database| database.unreadable_without(down));
