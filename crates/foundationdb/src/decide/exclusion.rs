@@ -103,7 +103,7 @@ pub(super) fn waits_for_zones(draft: &Draft<'_>, class: ProcessClass) -> bool {
     let mut room = Room::of(draft, report);
     let going = draft.status.groups.iter().filter(|(_, group)| group.class == class && group.is_in_flight());
     for (id, group) in going {
-        room.subtract(id, class, &draft.members.of(id, group));
+        room.subtract(draft, id, class, &draft.members.of(id, group));
     }
     let all_serve = room.serving.get(&class).is_some_and(|(serving, wanted)| serving.len() >= *wanted);
     let lacks_zones = || holds_copies(class) && room.lacking(class).is_some();
@@ -375,9 +375,7 @@ impl<'a> Room<'a> {
             return Err(Box::new(hold));
         }
         let before = self.clone();
-        if !draft.is_being_made_again(id, group.class) {
-            self.subtract(id, group.class, &servers);
-        }
+        self.subtract(draft, id, group.class, &servers);
         let is_dead = servers.is_empty() && has_been_away(draft, group);
         let too_little = self.too_little(id, group.class).filter(|_| !is_dead);
         let Some(hold) = too_little.or_else(|| self.no_data_left(id, before.with_data)) else { return Ok(()) };
@@ -409,7 +407,11 @@ impl<'a> Room<'a> {
         Some(hold.compared("none with data would be left", "at least 1"))
     }
 
-    fn subtract(&mut self, id: &ProcessGroupId, class: ProcessClass, servers: &[Server<'_>]) {
+    /// Takes a group's processes out, unless it is being made again: then they were never counted.
+    fn subtract(&mut self, draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass, servers: &[Server<'_>]) {
+        if draft.is_being_made_again(id, class) {
+            return;
+        }
         if let Some((serving, _)) = self.serving.get_mut(&class) {
             serving.remove(id);
         }

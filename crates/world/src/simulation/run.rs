@@ -434,6 +434,7 @@ mod tests {
         ("domains", 3_001_136),
         ("domains", 4_000_058),
         ("records", 1099),
+        ("domains", 30_004_357),
     ];
 
     #[test]

@@ -173,6 +173,29 @@ fn who_waits_for_zones_does_not_hold_up_the_moves_that_make_them() {
 }
 
 #[test]
+fn who_is_being_made_again_does_not_make_its_zone_look_empty() {
+    let mut cluster = packed(6, 3);
+    // All logs are replaced, their successors serve, and for now the database does not come to rest: nobody is excluded.
+    cluster.desired.image = "fdb:another".to_owned();
+    cluster.desired.automation.pod_update = PodUpdate::ReplaceTransactionSystem;
+    cluster.desired.generation += 1;
+    cluster.spoil(|report| report.recovery.as_mut().unwrap().active_generations = Some(100));
+    let in_flight = |cluster: &Cluster| {
+        let groups = cluster.kube.recorded.groups.iter().filter(|(_, group)| group.class == Log && group.is_in_flight());
+        groups.map(|(id, _)| id.0.clone()).collect::<Vec<_>>()
+    };
+    cluster.rounds(20);
+    let before = in_flight(&cluster);
+    assert_eq!(before.len(), 3);
+    cluster.goes(&before[0]);
+    cluster.goes(&before[1]);
+    cluster.desired.distribution = None;
+    cluster.desired.generation += 1;
+    cluster.round(5);
+    assert_eq!(in_flight(&cluster), before, "each successor is in a zone of its own, and the moves wait for those in flight");
+}
+
+#[test]
 fn coordinators_that_wait_for_zones_do_not_hold_up_the_moves_that_make_them() {
     let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
     // Everybody new lands on two hosts, and three coordinators need three.
