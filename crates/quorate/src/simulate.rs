@@ -62,14 +62,15 @@ struct Summary {
     violations: u64,
     simulated_seconds: u64,
     cpu_seconds: f64,
-    /// The world that took longest to come to rest after the last disturbance; for people only.
-    #[serde(skip)]
-    longest_to_rest: Option<ToRest>,
     faults: BTreeMap<&'static str, u64>,
     invariants: BTreeMap<u32, u64>,
+    /// Worlds that were at rest within ten minutes and the longest wait there is.
+    rested_within_usual: u64,
+    /// The world that took longest to come to rest after the last disturbance.
+    longest_to_rest: Option<ToRest>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 struct ToRest {
     seconds: u64,
     seed: u64,
@@ -164,10 +165,12 @@ impl Summary {
         self.seeds += 1;
         self.violations += u64::from(report.violation.is_some()) + u64::from(differs);
         self.simulated_seconds += report.simulated.as_secs();
-        if let Some(seconds) = report.rested_after.map(|after| after.as_secs())
-            && self.longest_to_rest.is_none_or(|longest| longest.seconds < seconds)
-        {
-            self.longest_to_rest = Some(ToRest { seconds, seed: report.seed });
+        if let Some(rested) = report.rested {
+            self.rested_within_usual += u64::from(rested.within_usual);
+            let seconds = rested.after.as_secs();
+            if self.longest_to_rest.is_none_or(|longest| longest.seconds < seconds) {
+                self.longest_to_rest = Some(ToRest { seconds, seed: report.seed });
+            }
         }
         for (fault, count) in &report.faults {
             *self.faults.entry(fault).or_default() += count;
@@ -185,7 +188,10 @@ impl Summary {
             "{seeds} worlds, {violations} violations, {simulated_seconds} simulated seconds in {cpu_seconds:.1} CPU seconds ({compression:.0} : 1)\n"
         );
         if let Some(ToRest { seconds, seed }) = self.longest_to_rest {
-            text.push_str(&format!("at rest within {seconds} s after the last disturbance (seed {seed} took longest)\n"));
+            let usual = self.rested_within_usual;
+            text.push_str(&format!(
+                "at rest after the last disturbance: {usual} within ten minutes and the longest wait, the last after {seconds} s (seed {seed})\n"
+            ));
         }
         text.push_str("faults:\n");
         for (fault, count) in &self.faults {

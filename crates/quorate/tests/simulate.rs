@@ -31,7 +31,10 @@ fn worlds_are_summed_up_in_words() {
 fn worlds_are_summed_up_as_json() {
     let summary: Value = serde_json::from_str(&printed(&["simulate", "--seeds", "2", "--scenario", "calm", "--json"])).unwrap();
     let keys: Vec<_> = summary.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["seeds", "violations", "simulatedSeconds", "cpuSeconds", "faults", "invariants"]);
+    assert_eq!(
+        keys,
+        ["seeds", "violations", "simulatedSeconds", "cpuSeconds", "faults", "invariants", "restedWithinUsual", "longestToRest"]
+    );
     assert_eq!((&summary["seeds"], &summary["violations"]), (&2.into(), &0.into()));
     assert!(summary["simulatedSeconds"].as_u64().unwrap() >= 2 * 16 * 60, "{summary}");
     assert!(summary["cpuSeconds"].as_f64().is_some(), "{summary}");

@@ -179,7 +179,9 @@ fn take_in(draft: &mut Draft<'_>, stray: &Stray<'_>) {
         let patience = SURELY_THERE_AFTER.as_secs();
         let hold = Hold::new(reasons::STRAY, name, sentence, format!("{due}, with the database answering"));
         draft.holds.push(hold.compared("seen, and on no record", format!("{patience} s of that, and a report")).since(since));
-        draft.wake.at(due);
+        if due > now {
+            draft.wake.at(due);
+        }
         return;
     }
     let Some(group) = found(stray.id, stray.domain.cloned()) else { return };

@@ -1,7 +1,7 @@
 //! Virtual time: it moves when nobody has anything left to do.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use quorate_operator::Clock;
@@ -10,16 +10,38 @@ use tokio::time::Instant;
 /// When every simulated world begins: 2026-01-01T00:00:00Z.
 const BEGINNING: i64 = 1_767_225_600;
 
+/// Operators that look at their clocks more often than this in one moment work without end, and time never moves again.
+const MOST_LOOKS: u32 = 20_000;
+
 /// The time of a world, on top of tokio's paused clock.
 #[derive(Debug)]
 pub struct SimulatedClock {
     started: Instant,
+    /// How often operators looked at their clocks in this moment.
+    looks: Mutex<(Instant, u32)>,
 }
 
 impl SimulatedClock {
     /// A clock that shows the beginning. It must be made inside the simulated runtime.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now() }
+        let started = Instant::now();
+        Self { started, looks: Mutex::new((started, 0)) }
+    }
+
+    /// Whether operators keep time from moving.
+    pub(crate) fn stands_still(&self) -> bool {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).1 > MOST_LOOKS
+    }
+
+    /// Somebody looks at a clock. Who does so without end is ended, for nobody else gets a turn.
+    fn look(&self) {
+        let now = Instant::now();
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        if looks.1 <= MOST_LOOKS {
+            let before = if looks.0 == now { looks.1 } else { 0 };
+            *looks = (now, before + 1);
+        }
+        assert!(looks.1 <= MOST_LOOKS, "an operator works without end, and lets no time pass");
     }
 
     /// The time at which every world begins.
@@ -59,6 +81,7 @@ impl MachineClock {
 
 impl Clock for MachineClock {
     fn now(&self) -> Timestamp {
+        self.world.look();
         self.world.true_now() + SignedDuration::from_secs(self.jumped.load(Ordering::Relaxed))
     }
 }

@@ -28,7 +28,7 @@ pub use crashes::{Change, Crashed, with_each_crash};
 pub use invariants::Violation;
 pub use mutants::{Noticed, first_to_notice};
 pub use recording::Recording;
-pub use run::{Report, play, simulate};
+pub use run::{Report, Rested, play, simulate};
 pub use scenario::Scenario;
 pub use script::{CallFault, Disturbance, EventFault, Script, Trouble};
 pub use shrink::{Shrunk, shrink};

@@ -29,26 +29,36 @@ const WAVES: Duration = Duration::from_secs(1500);
 /// Where copies take minutes, what is to go goes one after the other, and pods are made again only then.
 const COPIES: Duration = Duration::from_secs(1800);
 
+/// How long it may take until all is as it should be.
+pub(super) struct Patience {
+    /// Ten minutes, and the longest wait there is.
+    pub usual: Duration,
+    /// With what some things take longer.
+    pub most: Duration,
+}
+
 impl World {
     /// How long it may take until all is as it should be: the object says how long some things are waited for.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Patience {
         let few_nodes = self.nodes().len() < scenery::NODES.len();
-        let waits = self.cluster.look(|world| {
+        let (waits, packed) = self.cluster.look(|world| {
             let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
             let automation = spec.automation_options.clone().unwrap_or_default();
             let replacements = automation.replacements.clone().unwrap_or_default();
-            [
+            let waits = [
                 spec.minimum_uptime_for_bounce(),
                 automation.wait_between_removals(),
                 replacements.failure_detection_time(),
                 LONGEST_WAIT_OF_OTHERS,
-                if spec.distribution.is_some() || few_nodes { WAVES } else { Duration::ZERO },
-            ]
+            ];
+            (waits, spec.distribution.is_some())
         });
+        let longest = waits.into_iter().max().unwrap_or_default();
+        let waves = if packed || few_nodes { WAVES } else { Duration::ZERO };
         let shapes = if self.faults.count(SHAPE) > 0 { WAVES } else { Duration::ZERO };
         let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
         let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
-        PATIENCE + waits.into_iter().max().unwrap_or_default() + A_DISK * disks + data + shapes
+        Patience { usual: PATIENCE + longest, most: PATIENCE + longest.max(waves) + A_DISK * disks + data + shapes }
     }
 
     /// What the status still holds, and which process groups are not as they should be.

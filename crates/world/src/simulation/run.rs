@@ -43,14 +43,23 @@ pub struct Report {
     pub invariants: BTreeMap<u32, u64>,
     /// What happened, line by line.
     pub story: Vec<String>,
-    /// How long after the last disturbance it was at rest, if it ever was; looked at every two minutes.
-    pub rested_after: Option<Duration>,
+    /// When it was at rest, if it ever was.
+    pub rested: Option<Rested>,
     /// Whether everything was as asked in the end; otherwise more zones were waited for, or something was broken.
     pub as_asked: bool,
     /// What operators changed while things could go wrong, in order.
     pub changes: Vec<Change>,
     /// How many calls and events of operators there were; what the script says of later ones did not happen.
     pub numbers: (u64, u64),
+}
+
+/// When a world was at rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Rested {
+    /// How long after the last disturbance; looked at every two minutes.
+    pub after: Duration,
+    /// Whether that was within ten minutes and the longest wait there is, without the time that some things may take besides.
+    pub within_usual: bool,
 }
 
 /// How a world came to rest.
@@ -84,7 +93,7 @@ pub(super) struct World {
     pub(super) repairs: Vec<(Instant, Repair)>,
     invariants: Invariants,
     looked_at: u64,
-    rested_after: Option<Duration>,
+    rested: Option<Rested>,
 }
 
 /// The beginning of every world, made once: most of it is the work of building the CRDs.
@@ -136,7 +145,7 @@ impl World {
             repairs: Vec::new(),
             invariants: Invariants::default(),
             looked_at: 0,
-            rested_after: None,
+            rested: None,
         }
     }
 
@@ -152,7 +161,7 @@ impl World {
         let (story, faults) = self.faults.finish();
         Report {
             seed: self.seed,
-            rested_after: self.rested_after,
+            rested: self.rested,
             as_asked: ended == Ok(Rest::AsAsked),
             violation: ended.err(),
             changes: self.faults.changes(),
@@ -178,7 +187,7 @@ impl World {
         // At rest is: as it should be, and nobody writes anything any more.
         let patience = self.patience();
         let left_alone = Instant::now();
-        let deadline = left_alone + patience;
+        let deadline = left_alone + patience.most;
         loop {
             let before = self.faults.operator_writes();
             let quiet_since = Instant::now();
@@ -187,7 +196,8 @@ impl World {
             let at_rest = self.is_at_rest();
             let short_of_zones = self.is_short_of_zones();
             if (at_rest || short_of_zones) && written == 0 {
-                self.rested_after = Some(quiet_since - left_alone);
+                let after = quiet_since - left_alone;
+                self.rested = Some(Rested { after, within_usual: after <= patience.usual });
                 let rest = if at_rest {
                     self.faults.tell("at rest");
                     self.on_stage(Invariants::all_is_as_asked);
@@ -201,7 +211,7 @@ impl World {
             }
             if Instant::now() >= deadline + QUIET {
                 let state = if at_rest { "as it should be" } else { "not as it should be" };
-                let (patience, quiet) = (patience.as_secs(), QUIET.as_secs());
+                let (patience, quiet) = (patience.most.as_secs(), QUIET.as_secs());
                 let what = format!("{patience} s after the last disturbance: {state}, {written} writes in {quiet} s");
                 self.what_is_open().into_iter().for_each(|line| self.faults.tell(line));
                 return Err(Violation { invariant: COMES_TO_REST, what });
@@ -284,6 +294,10 @@ impl World {
     }
 
     fn check(&mut self) -> Result<(), Violation> {
+        if self.clock.stands_still() {
+            let what = "an operator works without end, and lets no time pass".to_owned();
+            return Err(Violation { invariant: COMES_TO_REST, what });
+        }
         let looked_at = self.looked_at;
         let mut relevant = looked_at;
         self.on_stage(|invariants, stage| {

@@ -45,6 +45,10 @@ pub(super) fn broken(seen: &ClusterSnapshot, decision: &ClusterDecision) -> Vec<
         broken.push(format!("{recoveries} recoveries at once"));
     }
     broken.extend(bad_marks(seen, decision));
+    // A moment that has passed would wake the loop at once, again and again.
+    if let Some(wake) = decision.wake.0.filter(|wake| *wake <= seen.now) {
+        broken.push(format!("it is to be looked at again at {wake}, and now is {}", seen.now));
+    }
     broken
 }
 
