@@ -34,9 +34,6 @@ use crate::{Clock, ClusterKey, Leadership};
 /// event was lost; what a stale view may then decide is caught by guards.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
-/// Rounds of a cluster that nothing happens to are no closer than this, whatever was decided.
-const BETWEEN_ROUNDS: Duration = Duration::from_secs(1);
-
 /// How long any answer of the API server may take to begin.
 const ANSWER: Duration = Duration::from_secs(60);
 
@@ -401,9 +398,7 @@ impl Loop {
         }
         // What failed must not keep the rest from going on in its time.
         if let Some(wake) = decision.wake.0.filter(|_| !matches!(ended, RoundEnded::Badly(_))) {
-            // A clock that was put forward may have left that moment behind.
-            let wait = wake.duration_since(self.hands.clock.now().0);
-            self.queue.wake(&key, now + Duration::try_from(wait).unwrap_or_default().max(BETWEEN_ROUNDS));
+            self.queue.wake_in(&key, wake.duration_since(self.hands.clock.now().0), now);
         }
         if let Some(told_at) = told_at.filter(|told_at| *told_at > now) {
             self.queue.wake(&key, told_at);

@@ -4,9 +4,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use crate::ClusterKey;
+
+/// Rounds of a cluster to which nothing happens are no closer than this, whatever was decided.
+const BETWEEN_ROUNDS: Duration = Duration::from_secs(1);
 
 /// Marked clusters, timers with the earliest wake of each cluster, and those that are being worked on.
 #[derive(Debug, Default)]
@@ -31,6 +35,12 @@ impl Queue {
     pub(crate) fn wake(&mut self, cluster: &ClusterKey, at: Instant) {
         let wake = self.wakes.entry(cluster.clone()).or_insert(at);
         *wake = (*wake).min(at);
+    }
+
+    /// Looks at a cluster again after a while. A decision may name a moment that has passed, for instance because the clock was put
+    /// forward; that is no reason to decide again at once, and again, without end.
+    pub(crate) fn wake_in(&mut self, cluster: &ClusterKey, wait: SignedDuration, now: Instant) {
+        self.wake(cluster, now + Duration::try_from(wait).unwrap_or_default().max(BETWEEN_ROUNDS));
     }
 
     /// When the next timer is due.
@@ -120,6 +130,16 @@ mod tests {
         queue.mark_due(now + Duration::from_secs(10));
         assert_eq!(next(&mut queue, now), Some(key("a")));
         assert_eq!(queue.next_wake(), None);
+    }
+
+    #[test]
+    fn a_moment_that_has_passed_wakes_nobody_at_once() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        for (wait, woken) in [(-30, 1), (0, 1), (30, 30)] {
+            queue.wake_in(&key("a"), SignedDuration::from_secs(wait), now);
+            assert_eq!(queue.next_wake(), Some(now + Duration::from_secs(woken)));
+            queue.mark_due(now + Duration::from_secs(60));
+        }
     }
 
     #[test]

@@ -449,6 +449,7 @@ mod tests {
         ("domains", 4_000_058),
         ("records", 1099),
         ("domains", 30_004_357),
+        ("domains", 50_000_573),
     ];
 
     #[test]
