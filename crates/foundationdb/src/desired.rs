@@ -361,6 +361,37 @@ impl Default for SafetyTimers {
     }
 }
 
+impl Automation {
+    /// The longest of its waits.
+    pub fn longest_wait(&self) -> SignedDuration {
+        let SafetyTimers {
+            recovery_before_exclusion,
+            recovery_before_inclusion,
+            recovery_before_undesired_coordinator,
+            recovery_before_missing_coordinator,
+            recovery_before_configuration,
+            ended_pod_age,
+        } = self.timers;
+        let waits = [
+            recovery_before_exclusion,
+            recovery_before_inclusion,
+            recovery_before_undesired_coordinator,
+            recovery_before_missing_coordinator,
+            recovery_before_configuration,
+            ended_pod_age,
+            self.replacements.after,
+            self.replacements.taint_replaced_after,
+            self.ignore_pending_after,
+            self.ignore_terminating_after,
+            self.ignore_missing_after,
+            self.pod_failed_after,
+            self.between_removals,
+            self.uptime_before_bounce,
+        ];
+        waits.into_iter().max().unwrap_or_default()
+    }
+}
+
 impl Default for Automation {
     fn default() -> Self {
         Self {

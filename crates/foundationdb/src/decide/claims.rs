@@ -65,10 +65,14 @@ fn say_which_storage_class_is_missing(draft: &mut Draft<'_>) {
 fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     let group = &draft.status.groups[id];
     let claim = Box::new(objects::claim(&draft.seen.desired, group.class, id));
-    // Its process comes back as if nothing had happened, and for a while nobody misses the copies it had.
+    // Its process comes back as if nothing had happened, and for a while nobody misses the copies it had, where they were: its pod may be
+    // in another zone by the time that a watch shows the claim.
     if holds_copies(group.class) && !group.addresses.is_empty() {
-        let entry = JournalEntry { what: JOURNAL.to_owned(), uid: String::new(), zone: draft.zone_of(id), since: draft.seen.now };
-        draft.status.journal.begin(claim.metadata.name.clone().unwrap_or_default(), entry);
+        let name = claim.metadata.name.clone().unwrap_or_default();
+        let noted = draft.status.journal.0.get(&name).filter(|entry| entry.what == JOURNAL);
+        let zone = noted.map_or_else(|| draft.zone_of(id), |entry| entry.zone.clone());
+        let entry = JournalEntry { what: JOURNAL.to_owned(), uid: String::new(), zone, since: draft.seen.now };
+        draft.status.journal.begin(name, entry);
     }
     draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(draft.seen.epoch), format!("{id} has no volume claim")));
 }

@@ -11,7 +11,7 @@ use quorate_quorum::{Gate, Hold, Severity, Step};
 use super::members::Server;
 use super::{Draft, TakesAway, birth, exclusion, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, NamedHost, bare, host, is_one_pod, port};
-use crate::{DatabaseReport, GroupCondition, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessGroup, ProcessGroupId, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
@@ -225,8 +225,16 @@ fn eligible(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup, server
     let pod = draft.roster.pod(id, group.class)?;
     let goes = draft.is_being_made_again(id, group.class);
     let may = Gate::EligibleCoordinators.passes(fit) && pod.ready && pod.deleted_since.is_none() && !goes;
-    let may = may && (!by_address || is_there());
+    let may = may && (!by_address || is_there()) && is_of_its_pod(draft, id, pod, server);
     may.then_some(priority + if nameless { NAMELESS } else { 0 })
+}
+
+/// Whether a report speaks of a server that is where its pod is now. One that has just died is listed for some seconds more, on the host
+/// it had; its pod may be on another one by then.
+fn is_of_its_pod(draft: &Draft<'_>, id: &ProcessGroupId, pod: &PodFacts, server: Server<'_>) -> bool {
+    let address = host(server.address);
+    let of_its_service = || birth::announced_address(draft, id) == Some(address);
+    pod.addresses.iter().any(|own| own == address) || of_its_service()
 }
 
 /// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.

@@ -19,8 +19,8 @@ use crate::view::{is_ready, label};
 
 /// After the last fault the cluster must be as it should be within this time, and the longest wait there is.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// A pod stays on a lost node for so long, and a change of coordinators that is not urgent keeps this distance to the last recovery.
-const LONGEST_WAIT_OF_OTHERS: Duration = Duration::from_secs(300);
+/// A wait that Kubernetes makes.
+const A_POD_STAYS_ON_A_LOST_NODE: Duration = Duration::from_secs(300);
 /// A worn disk stays worn, and they are replaced one after the other.
 const A_DISK: Duration = Duration::from_secs(240);
 /// Changing fault domains takes several waves, each with its coordinators, its recovery and its data; so does leaving a host on which many
@@ -41,19 +41,12 @@ impl World {
     /// How long it may take until all is as it should be: the object says how long some things are waited for.
     pub(super) fn patience(&self) -> Patience {
         let few_nodes = self.nodes().len() < scenery::NODES.len();
-        let (waits, packed) = self.cluster.look(|world| {
-            let spec = world.clusters.values().next().map(|cluster| cluster.spec.clone()).unwrap_or_default();
-            let automation = spec.automation_options.clone().unwrap_or_default();
-            let replacements = automation.replacements.clone().unwrap_or_default();
-            let waits = [
-                spec.minimum_uptime_for_bounce(),
-                automation.wait_between_removals(),
-                replacements.failure_detection_time(),
-                LONGEST_WAIT_OF_OTHERS,
-            ];
-            (waits, spec.distribution.is_some())
+        let (wait, packed) = self.cluster.look(|world| {
+            let wish = world.clusters.values().next().map(checked_wish);
+            let wait = wish.as_ref().map(|wish| wish.automation.longest_wait()).unwrap_or_default();
+            (Duration::try_from(wait).unwrap_or_default(), wish.is_some_and(|wish| wish.distribution.is_some()))
         });
-        let longest = waits.into_iter().max().unwrap_or_default();
+        let longest = wait.max(A_POD_STAYS_ON_A_LOST_NODE);
         let waves = if packed || few_nodes { WAVES } else { Duration::ZERO };
         let shapes = if self.faults.count(SHAPE) > 0 { WAVES } else { Duration::ZERO };
         let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };

@@ -30,6 +30,17 @@ fn whose_pod_is_being_made_again_does_not_become_one() {
 }
 
 #[test]
+fn who_is_on_another_host_than_the_report_says_does_not_become_one() {
+    let mut cluster = Cluster::usual();
+    cluster.kill("log-1");
+    cluster.rounds(20);
+    // Its pod was lost and is ready elsewhere, and the report still lists the server that died with the one before.
+    cluster.pod("log-4").addresses = vec!["10.0.9.9".to_owned()];
+    let done = cluster.rounds(10);
+    assert!(!changes(&done).is_empty() && !changes(&done)[0].contains("log-4"), "{done:?}");
+}
+
+#[test]
 fn a_coordinator_that_comes_back_costs_nothing() {
     let mut cluster = Cluster::usual();
     cluster.kill("log-1");

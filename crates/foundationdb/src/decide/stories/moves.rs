@@ -196,6 +196,20 @@ fn who_is_being_made_again_does_not_make_its_zone_look_empty() {
 }
 
 #[test]
+fn who_changes_its_mind_again_and_again_piles_nothing_up() {
+    let mut cluster = packed(6, 3);
+    // For now the database does not come to rest, so that nobody is excluded.
+    cluster.spoil(|report| report.recovery.as_mut().unwrap().active_generations = Some(100));
+    for turn in 0..6 {
+        cluster.desired.distribution = (turn % 2 == 1).then_some(Distribution { domains: 3, required: false });
+        cluster.desired.generation += 1;
+        cluster.rounds(10);
+    }
+    let stateless = cluster.kube.recorded.groups.values().filter(|group| group.class == Stateless).count();
+    assert_eq!(stateless, 4, "two, and for each of them one that is to go");
+}
+
+#[test]
 fn coordinators_that_wait_for_zones_do_not_hold_up_the_moves_that_make_them() {
     let mut cluster = Cluster::new(&[(Storage, 6), LOGS, (Stateless, 2)]).settled();
     // Everybody new lands on two hosts, and three coordinators need three.

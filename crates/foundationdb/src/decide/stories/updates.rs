@@ -379,6 +379,23 @@ fn a_volume_in_place_of_a_lost_one_holds_other_zones_up_until_the_database_knows
 }
 
 #[test]
+fn the_copies_of_a_lost_volume_are_missed_where_they_were() {
+    let mut cluster = Cluster::usual();
+    let zone = cluster.group("storage-8").fault_domain.clone().unwrap();
+    cluster.kube.claims.remove("sample-storage-8-data");
+    cluster.round(1);
+    // Its pod is in another zone by now, and no watch shows the new claim yet.
+    cluster.kube.claims.remove("sample-storage-8-data");
+    cluster.spoil(|report| {
+        let its = report.processes.values_mut().filter(|process| process.group == Some(group_id("storage-8")));
+        its.for_each(|process| process.zone = Some("elsewhere".to_owned()));
+    });
+    cluster.round(5);
+    assert_eq!(cluster.group("storage-8").fault_domain.as_deref(), Some("elsewhere"));
+    assert_eq!(cluster.journal.0["sample-storage-8-data"].zone, zone);
+}
+
+#[test]
 fn a_clock_that_is_put_forward_tells_nobody_what_the_database_knows() {
     let mut cluster = another_image();
     let elsewhere = pods_elsewhere(&mut cluster, "storage-8");
