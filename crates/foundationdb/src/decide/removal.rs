@@ -34,10 +34,13 @@ pub(super) fn confirm(draft: &mut Draft<'_>) {
     for id in waiting {
         let group = &draft.status.groups[&id];
         let places = exclusion::places(draft, &id, group);
-        if !draft.report.is_some_and(|report| !places.is_empty() && places.iter().all(|place| report.excludes(place))) {
+        let makes_room = making_room::goes_without_exclusion(draft, &id, group);
+        let is_excluded = draft.report.is_some_and(|report| exclusion::is_excluded(report, &places));
+        if !is_excluded && !makes_room {
             continue;
         }
-        match still_needed(draft, &id, group).or_else(|| vanished_too_shortly(draft, &id, group)) {
+        let needed = still_needed(draft, &id, group).or_else(|| vanished_too_shortly(draft, &id, group));
+        match needed.filter(|_| !makes_room) {
             None => {
                 let now = draft.seen.now;
                 if let Some(group) = draft.status.groups.get_mut(&id) {
@@ -64,7 +67,8 @@ fn forget_what_was_undone(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| report.is_whole() && report.configuration.is_some()) else { return };
     let undone = |(id, group): &(&ProcessGroupId, &ProcessGroup)| {
         let there = draft.roster.pod(id, group.class).is_some_and(|pod| is_ours(&draft.seen.desired, pod));
-        there && !exclusion::places(draft, id, group).iter().all(|place| report.excludes(place))
+        let is_excluded = exclusion::places(draft, id, group).iter().all(|place| report.excludes(place));
+        there && !is_excluded && !making_room::goes_without_exclusion(draft, id, group)
     };
     let found_empty = draft.status.groups.iter().filter(|(_, group)| group.exclusion.is_some());
     let undone: Vec<ProcessGroupId> = found_empty.filter(undone).map(|(id, _)| id.clone()).collect();
@@ -268,7 +272,7 @@ fn announce(draft: &mut Draft<'_>, chosen: &[ProcessGroupId]) {
         let waiting = making_room::waiting(draft);
         let room = match waiting.as_slice() {
             [] => String::new(),
-            waiting => format!(", found empty before, to make room for {}", names(&waiting.iter().collect::<Vec<_>>())),
+            waiting => format!(", where nothing is kept, to make room for {}", names(&waiting.iter().collect::<Vec<_>>())),
         };
         draft.notice(Severity::Normal, "RemovingProcesses", format!("removing {}{room}", names(&empty)));
     }

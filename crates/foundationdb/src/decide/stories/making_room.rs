@@ -1,8 +1,8 @@
 //! Who keeps nothing makes room for those without whom there is no database.
 
 use super::cluster::{Cluster, codes, group_id, told};
-use crate::AtOnce;
 use crate::ProcessClass::Stateless;
+use crate::{AtOnce, DatabaseReport};
 
 /// A stateless and a storage process group were found empty; then a log lost its pod, finds no node, and the database says nothing.
 fn crowded() -> Cluster {
@@ -33,7 +33,7 @@ fn who_was_found_empty_and_keeps_nothing_goes_when_a_log_finds_no_node_and_the_d
     let mut cluster = crowded();
     let announced = cluster.until(|decision| told(decision).contains(&"delete pod sample-stateless-5".to_owned()));
     let notes: Vec<&str> = announced.notices.iter().map(|notice| notice.note.as_str()).collect();
-    assert!(notes.contains(&"removing stateless-5, found empty before, to make room for log-2"), "{notes:?}");
+    assert!(notes.contains(&"removing stateless-5, where nothing is kept, to make room for log-2"), "{notes:?}");
     assert!(deleted(&mut cluster).is_empty(), "storage keeps data, and only the database knows that it is elsewhere");
     assert!(codes(&cluster.decided()).contains(&"ExclusionInProgress"));
     assert!(
@@ -61,4 +61,53 @@ fn where_coordinators_may_be_of_its_class_it_stays() {
     let mut cluster = crowded();
     cluster.desired.coordinator_selection.insert(Stateless, 1);
     assert_eq!(deleted(&mut cluster), Vec::<String>::new());
+}
+
+/// A stateless process group is to go, a log lost its pod and finds no node, and nobody reads the database's own keys: nothing is excluded.
+fn unreadable() -> Cluster {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["stateless-5"].map(str::to_owned).into();
+    cluster.unplaceable.insert("log-2".to_owned());
+    cluster.kube.pods.remove("sample-log-2");
+    cluster.kill("log-2");
+    cluster.spoil(cannot_be_excluded);
+    cluster
+}
+
+fn cannot_be_excluded(report: &mut DatabaseReport) {
+    report.exclusions_in_progress = None;
+    report.recovery.as_mut().unwrap().active_generations = Some(100);
+}
+
+#[test]
+fn who_can_not_be_excluded_and_keeps_nothing_goes_when_a_log_has_found_no_node_for_long() {
+    let mut cluster = unreadable();
+    let patience = cluster.desired.automation.ignore_pending_after;
+    let since = cluster.now;
+    let announced = cluster.until(|decision| told(decision).contains(&"delete pod sample-stateless-5".to_owned()));
+    assert!(cluster.now.duration_since(since) >= patience);
+    let notes: Vec<&str> = announced.notices.iter().map(|notice| notice.note.as_str()).collect();
+    assert!(notes.contains(&"removing stateless-5, where nothing is kept, to make room for log-2"), "{notes:?}");
+    let done = cluster.rounds(20);
+    assert!(!done.iter().any(|step| step.contains("stateless-5")), "it is not made again: {done:?}");
+}
+
+#[test]
+fn who_was_given_logs_in_need_stays() {
+    let mut cluster = unreadable();
+    cluster.spoil(|report| {
+        cannot_be_excluded(report);
+        let its = report.processes.values_mut().filter(|process| process.group == Some(group_id("stateless-5")));
+        its.for_each(|process| process.roles.extend(["log".to_owned()]));
+    });
+    let done = cluster.rounds(200);
+    assert!(!done.iter().any(|step| step.starts_with("delete pod")), "{done:?}");
+}
+
+#[test]
+fn while_the_database_can_be_used_nobody_goes_without_exclusion() {
+    let mut cluster = unreadable();
+    cluster.spoil(|report| report.recovery.as_mut().unwrap().active_generations = Some(100));
+    let done = cluster.rounds(200);
+    assert!(!done.iter().any(|step| step.starts_with("delete pod")), "{done:?}");
 }
