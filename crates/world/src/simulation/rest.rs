@@ -8,7 +8,6 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{ProcessClass, labels, reasons};
 use quorate_operator::checked_wish;
 
-use super::hands::DISK_WORN;
 use super::run::World;
 use super::trouble::MUCH_DATA;
 use super::wishes::SHAPE;
@@ -21,10 +20,8 @@ use crate::view::{is_ready, label};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// A wait that Kubernetes makes.
 const A_POD_STAYS_ON_A_LOST_NODE: Duration = Duration::from_secs(300);
-/// A worn disk stays worn, and they are replaced one after the other.
-const A_DISK: Duration = Duration::from_secs(240);
-/// Changing fault domains takes several waves, each with its coordinators, its recovery and its data; so does leaving a host on which many
-/// are.
+/// Where servers per pod, copies or roles change, everybody is replaced, in several waves, each with its coordinators, its recovery and its
+/// data.
 const WAVES: Duration = Duration::from_secs(1500);
 /// Where copies take minutes, what is to go goes one after the other, and pods are made again only then.
 const COPIES: Duration = Duration::from_secs(1800);
@@ -40,18 +37,14 @@ pub(super) struct Patience {
 impl World {
     /// How long it may take until all is as it should be: the object says how long some things are waited for.
     pub(super) fn patience(&self) -> Patience {
-        let few_nodes = self.nodes().len() < scenery::NODES.len();
-        let (wait, packed) = self.cluster.look(|world| {
+        let wait = self.cluster.look(|world| {
             let wish = world.clusters.values().next().map(checked_wish);
-            let wait = wish.as_ref().map(|wish| wish.automation.longest_wait()).unwrap_or_default();
-            (Duration::try_from(wait).unwrap_or_default(), wish.is_some_and(|wish| wish.distribution.is_some()))
+            wish.map(|wish| wish.automation.longest_wait()).unwrap_or_default()
         });
-        let longest = wait.max(A_POD_STAYS_ON_A_LOST_NODE);
-        let waves = if packed || few_nodes { WAVES } else { Duration::ZERO };
+        let usual = PATIENCE + Duration::try_from(wait).unwrap_or_default().max(A_POD_STAYS_ON_A_LOST_NODE);
         let shapes = if self.faults.count(SHAPE) > 0 { WAVES } else { Duration::ZERO };
         let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
-        let disks = u32::try_from(self.faults.count(DISK_WORN)).unwrap_or(0);
-        Patience { usual: PATIENCE + longest, most: PATIENCE + longest.max(waves) + A_DISK * disks + data + shapes }
+        Patience { usual, most: usual + shapes + data }
     }
 
     /// What the status still holds, and which process groups are not as they should be.

@@ -450,6 +450,10 @@ mod tests {
         ("records", 1099),
         ("domains", 30_004_357),
         ("domains", 50_000_573),
+        ("domains", 50_002_384),
+        ("domains", 50_002_657),
+        ("hosts", 70_000_027),
+        ("shapes", 70_000_061),
     ];
 
     #[test]
