@@ -364,21 +364,13 @@ impl Default for SafetyTimers {
 impl Automation {
     /// The longest of its waits.
     pub fn longest_wait(&self) -> SignedDuration {
-        let SafetyTimers {
-            recovery_before_exclusion,
-            recovery_before_inclusion,
-            recovery_before_undesired_coordinator,
-            recovery_before_missing_coordinator,
-            recovery_before_configuration,
-            ended_pod_age,
-        } = self.timers;
         let waits = [
-            recovery_before_exclusion,
-            recovery_before_inclusion,
-            recovery_before_undesired_coordinator,
-            recovery_before_missing_coordinator,
-            recovery_before_configuration,
-            ended_pod_age,
+            self.timers.recovery_before_exclusion,
+            self.timers.recovery_before_inclusion,
+            self.timers.recovery_before_undesired_coordinator,
+            self.timers.recovery_before_missing_coordinator,
+            self.timers.recovery_before_configuration,
+            self.timers.ended_pod_age,
             self.replacements.after,
             self.replacements.taint_replaced_after,
             self.ignore_pending_after,

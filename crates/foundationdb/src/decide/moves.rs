@@ -124,7 +124,7 @@ fn told(draft: &Draft<'_>, id: &ProcessGroupId) -> String {
 }
 
 /// One domain's worth of those that need hosts of their own; all of the others, whose moves together cost one recovery. Of those as well
-/// nobody else moves until they are out, or a user who changes its mind often would have the room of many clusters taken.
+/// nobody else moves until they are out, or a user's change of mind, and another, would take the room of many clusters.
 fn at_once(draft: &Draft<'_>, class: ProcessClass, wanted: usize) -> usize {
     let most = usize::try_from(draft.seen.desired.automation.misconfigured_at_once).unwrap_or(usize::MAX);
     let elsewhere = in_flight(draft, None) - in_flight(draft, Some(class));
