@@ -9,7 +9,7 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, birth, exclusion, lock, misconfigured, moves};
+use super::{Draft, TakesAway, birth, exclusion, failures, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, NamedHost, bare, host, is_one_pod, port};
 use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessGroup, ProcessGroupId, objects, reasons};
 
@@ -247,12 +247,13 @@ fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Opt
     Some(spread(candidates, wanted, &[1, 1])).filter(|chosen| chosen.len() == wanted)
 }
 
-/// Who are to be the coordinators: rather those that are it now, and rather nobody who moves or is replaced soon. How far apart they are
-/// goes before.
+/// Who are to be the coordinators: rather those that are it now, and rather nobody who moves, fails or is replaced soon. How far apart they
+/// are goes before.
 fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<ProcessGroupId> {
     let moving = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class));
     let replaced = misconfigured::misfits(draft).into_iter().map(|(id, _)| id);
-    let leaving: BTreeSet<ProcessGroupId> = moving.chain(replaced).collect();
+    let failing = draft.status.groups.iter().filter(|(id, group)| failures::is_failing(draft, id, group)).map(|(id, _)| id.clone());
+    let leaving: BTreeSet<ProcessGroupId> = moving.chain(replaced).chain(failing).collect();
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
     let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { GOES_SOON } else { 0 };
     let lasting = standing.candidates(draft, lasts);

@@ -118,7 +118,7 @@ fn exclude_storage(draft: &mut Draft<'_>, room: &mut Room<'_>, candidates: Vec<P
     for id in candidates {
         match room.take(draft, &id) {
             Ok(()) => granted.push(id),
-            Err(hold) => draft.holds.push(*hold),
+            Err(refusal) => draft.holds.push(*refusal.hold),
         }
     }
     let (needed_besides, granted): (Vec<_>, Vec<_>) = granted.into_iter().partition(|id| has_other_duties(draft, id));
@@ -137,7 +137,8 @@ fn has_other_duties(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
 }
 
 /// The transaction system: all together, or none. Successors that do not come, because a quota or a full cluster keeps them from it, are
-/// not waited for: then those go that can, which may be what makes room for the others.
+/// not waited for: then those go that can, which may be what makes room for the others. Nor is the last one with data, which itself waits for
+/// the others.
 fn exclude_transaction_system(
     draft: &mut Draft<'_>,
     room: &mut Room<'_>,
@@ -149,10 +150,11 @@ fn exclude_transaction_system(
     for id in candidates {
         match room.take(draft, &id) {
             Ok(()) => granted.push(id),
-            Err(hold) => refused.push((id, hold)),
+            Err(refusal) => refused.push((id, refusal)),
         }
     }
-    if let Some((first, _)) = refused.first().filter(|_| !granted.is_empty() && !successors_are_stuck(draft)) {
+    let waited_for = refused.iter().find(|(_, refusal)| !refusal.waits_for_the_others);
+    if let Some((first, _)) = waited_for.filter(|_| !granted.is_empty() && !successors_are_stuck(draft)) {
         *room = before;
         let sentence =
             format!("{} wait for {first}: the transaction system is excluded together, in one recovery", names(&granted));
@@ -162,7 +164,7 @@ fn exclude_transaction_system(
         draft.holds.push(hold.compared(format!("{} of {all} could go", granted.len()), "all of them"));
         granted.clear();
     }
-    draft.holds.extend(refused.into_iter().map(|(_, hold)| *hold));
+    draft.holds.extend(refused.into_iter().map(|(_, refusal)| *refusal.hold));
     granted.extend(needed_besides);
     if !granted.is_empty() {
         exclude_together(draft, &granted);
@@ -258,6 +260,19 @@ fn comes_first(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -
 fn has_been_away(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
     let since = group.conditions.get(&GroupCondition::MissingProcesses);
     since.is_some_and(|since| draft.seen.lasted(*since) >= DATABASE_KNOWS_AFTER)
+}
+
+/// Why a group is not excluded now.
+struct Refusal {
+    hold: Box<Hold>,
+    /// It goes after the others, so they do not wait for it.
+    waits_for_the_others: bool,
+}
+
+impl Refusal {
+    fn of(hold: Hold) -> Self {
+        Self { hold: Box::new(hold), waits_for_the_others: false }
+    }
 }
 
 /// How much may still be excluded.
@@ -368,19 +383,19 @@ impl<'a> Room<'a> {
     }
 
     /// Takes a group's processes out of what serves, or says why that would be too much.
-    fn take(&mut self, draft: &Draft<'_>, id: &ProcessGroupId) -> Result<(), Box<Hold>> {
+    fn take(&mut self, draft: &Draft<'_>, id: &ProcessGroupId) -> Result<(), Refusal> {
         let group = &draft.status.groups[id];
         let servers = draft.members.of(id, group);
         if let Some(hold) = comes_first(draft, id, &servers) {
-            return Err(Box::new(hold));
+            return Err(Refusal::of(hold));
         }
         let before = self.clone();
         self.subtract(draft, id, group.class, &servers);
         let is_dead = servers.is_empty() && has_been_away(draft, group);
-        let too_little = self.too_little(id, group.class).filter(|_| !is_dead);
-        let Some(hold) = too_little.or_else(|| self.no_data_left(id, before.with_data)) else { return Ok(()) };
+        let too_little = self.too_little(id, group.class).filter(|_| !is_dead).map(Refusal::of);
+        let Some(refusal) = too_little.or_else(|| self.no_data_left(id, before.with_data)) else { return Ok(()) };
         *self = before;
-        Err(Box::new(hold))
+        Err(refusal)
     }
 
     /// What would be too few without it.
@@ -395,7 +410,7 @@ impl<'a> Room<'a> {
     }
 
     /// The database refuses to exclude all that have data, however many others wait for some: it sees no space left.
-    fn no_data_left(&self, id: &ProcessGroupId, before: usize) -> Option<Hold> {
+    fn no_data_left(&self, id: &ProcessGroupId, before: usize) -> Option<Refusal> {
         if before == 0 || self.with_data > 0 {
             return None;
         }
@@ -404,7 +419,8 @@ impl<'a> Room<'a> {
         );
         let released_by = "another storage process having data";
         let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, released_by);
-        Some(hold.compared("none with data would be left", "at least 1"))
+        let hold = Box::new(hold.compared("none with data would be left", "at least 1"));
+        Some(Refusal { hold, waits_for_the_others: true })
     }
 
     /// Takes a group's processes out, unless it is being made again: then they were never counted.

@@ -72,6 +72,11 @@ fn failed(draft: &mut Draft<'_>) -> Vec<(Timestamp, ProcessGroupId, String)> {
     due
 }
 
+/// Whether a process group is replaced sooner or later for what fails in it, as things are.
+pub(super) fn is_failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+    failing(draft, id, group).is_some()
+}
+
 /// The failure that will be due first.
 fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<(GroupCondition, Timestamp)> {
     if !group.conditions.keys().any(|condition| condition.is_failure()) {

@@ -47,11 +47,12 @@ pub(super) fn obstacle(seen: &ClusterSnapshot) -> Option<Hold> {
     Some(hold.compared(format!("{volumes} volume claims"), "none, or a connection string"))
 }
 
-/// The connection string that is known from elsewhere than the status.
+/// The connection string that is known from elsewhere than the status. What servers were told of last is newer than what the object was
+/// made with: its coordinators may all be gone.
 pub(super) fn connection(seen: &ClusterSnapshot) -> Option<String> {
     let ours = seen.kube.config_map.as_ref().filter(|map| map.owner.as_deref() == Some(&seen.desired.uid));
     let written = ours.and_then(|map| map.data.get(CLUSTER_FILE)).filter(|text| !text.is_empty());
-    seen.kube.recorded.connection.clone().or_else(|| seen.desired.seed_connection.clone()).or_else(|| written.cloned())
+    seen.kube.recorded.connection.clone().or_else(|| written.cloned()).or_else(|| seen.desired.seed_connection.clone())
 }
 
 /// Reads process groups back from their objects: all if the status knows of none, and strays.

@@ -118,6 +118,12 @@ impl Database {
         self.joined().map(|process| Running { database: self, process })
     }
 
+    /// The process groups of all running servers that have data.
+    pub(crate) fn groups_with_data(&self) -> impl Iterator<Item = &str> {
+        let has_data = |one: &Running<'_>| self.volumes.get(&one.process.spec.volume).is_some_and(|volume| volume.store.is_some());
+        self.running().filter(has_data).map(Running::group)
+    }
+
     /// Why a volume can't go, if so: copies of data that too few others have, or logs that are still needed.
     pub fn needs(&self, volume: &str) -> Option<String> {
         let wanted = self.configuration.as_ref()?.storage_replicas;

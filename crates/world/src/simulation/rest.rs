@@ -10,7 +10,7 @@ use quorate_operator::checked_wish;
 
 use super::run::World;
 use super::trouble::MUCH_DATA;
-use super::wishes::SHAPE;
+use super::wishes::{FAULT_DOMAINS, SHAPE};
 use crate::database::Database;
 use crate::mirror::Mirror;
 use crate::scenery;
@@ -20,9 +20,9 @@ use crate::view::{is_ready, label};
 const PATIENCE: Duration = Duration::from_secs(600);
 /// A wait that Kubernetes makes.
 const A_POD_STAYS_ON_A_LOST_NODE: Duration = Duration::from_secs(300);
-/// Where servers per pod, copies or roles change, everybody is replaced, in several waves, each with its coordinators, its recovery and its
-/// data.
-const WAVES: Duration = Duration::from_secs(1500);
+/// Where fault domains are turned on or off, or servers per pod, copies or roles change, everybody is replaced, in up to five waves, each two
+/// minutes after the recovery of the one before.
+const WAVES: Duration = Duration::from_secs(5 * 120);
 /// Where copies take minutes, what is to go goes one after the other, and pods are made again only then.
 const COPIES: Duration = Duration::from_secs(1800);
 
@@ -42,9 +42,9 @@ impl World {
             wish.map(|wish| wish.automation.longest_wait()).unwrap_or_default()
         });
         let usual = PATIENCE + Duration::try_from(wait).unwrap_or_default().max(A_POD_STAYS_ON_A_LOST_NODE);
-        let shapes = if self.faults.count(SHAPE) > 0 { WAVES } else { Duration::ZERO };
+        let waves = if self.faults.count(SHAPE) + self.faults.count(FAULT_DOMAINS) > 0 { WAVES } else { Duration::ZERO };
         let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
-        Patience { usual, most: usual + shapes + data }
+        Patience { usual, most: usual + waves + data }
     }
 
     /// What the status still holds, and which process groups are not as they should be.

@@ -454,6 +454,11 @@ mod tests {
         ("domains", 50_002_657),
         ("hosts", 70_000_027),
         ("shapes", 70_000_061),
+        ("domains", 80_000_174),
+        ("domains", 80_000_757),
+        ("everything", 80_001_074),
+        ("replacements", 90_000_083),
+        ("records", 90_000_123),
     ];
 
     #[test]

@@ -10,7 +10,9 @@ use crate::scenery::{CLUSTER, NAMESPACE};
 
 /// What another shape is counted as.
 pub(super) const SHAPE: &str = "shape";
-/// So many fields of it.
+/// What another number of logical fault domains is counted as.
+pub(super) const FAULT_DOMAINS: &str = "fault domains";
+/// So many fields of a shape.
 const SHAPES: u64 = 12;
 /// Volumes never shrink.
 const LARGER: &str = "192Gi";
@@ -69,7 +71,7 @@ impl World {
         let domains = 2 + i32::try_from(pick / 4 % 3).unwrap_or(0);
         let enabled = !pick.is_multiple_of(4);
         let what = if enabled { format!("{domains} logical fault domains") } else { "no logical fault domains".to_owned() };
-        self.faults.fault("fault domains", format!("a user asks for {what}"));
+        self.faults.fault(FAULT_DOMAINS, format!("a user asks for {what}"));
         self.edit(|cluster| {
             cluster.spec.distribution = Some(Distribution {
                 enabled: Some(enabled),

@@ -228,6 +228,20 @@ fn those_that_are_replaced_soon_are_no_coordinators_where_there_are_others() {
 }
 
 #[test]
+fn those_whose_disks_fail_are_no_coordinators_where_there_are_others() {
+    let mut cluster = Cluster::usual();
+    cluster.spoil(|report| {
+        let worn = [Some(group_id("log-2")), Some(group_id("log-4"))];
+        let worn = report.processes.values_mut().filter(|process| worn.contains(&process.group));
+        worn.for_each(|process| process.messages = ["io_error".to_owned()].into());
+    });
+    cluster.kill("log-1");
+    let changed = cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("coordinators")));
+    let coordinators = changes(&told(&changed))[0].to_owned();
+    assert!(!["log-2", "log-4"].iter().any(|worn| coordinators.contains(worn)), "{coordinators}");
+}
+
+#[test]
 fn how_far_apart_coordinators_are_goes_before_how_long_they_stay() {
     let mut cluster = Cluster::new(&[(Storage, 3), (Log, 5)]);
     cluster.desired.coordinator_selection.insert(Log, 1);

@@ -47,6 +47,26 @@ fn the_last_one_with_data_is_excluded_when_another_one_has_some() {
 }
 
 #[test]
+fn the_transaction_system_does_not_wait_for_the_last_one_with_data() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["log-3", "log-4", "stateless-5"].map(str::to_owned).into();
+    // All storage was away for so long that its data was copied to two logs.
+    cluster.spoil(|report| {
+        for process in report.processes.values_mut() {
+            process.roles.remove("storage");
+            if [Some(group_id("log-3")), Some(group_id("log-4"))].contains(&process.group) {
+                process.roles.insert("storage".to_owned());
+            }
+        }
+    });
+    let done = cluster.rounds(100);
+    assert_eq!(exclusions(&done), ["exclude locality_instance_id:log-3, locality_instance_id:stateless-5"]);
+    assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
+    cluster.unspoil();
+    assert_eq!(exclusions(&cluster.rounds(50)), ["exclude locality_instance_id:log-4"]);
+}
+
+#[test]
 fn storage_that_has_a_part_in_the_transaction_system_keeps_the_distance_of_a_recovery() {
     let mut cluster = Cluster::usual();
     cluster.desired.remove.insert("storage-8".to_owned());

@@ -37,6 +37,18 @@ fn a_status_that_was_lost_is_read_back_from_the_objects() {
 }
 
 #[test]
+fn a_status_that_was_lost_is_not_begun_anew_with_what_the_object_was_made_with() {
+    let mut cluster = Cluster::usual();
+    let connection = cluster.kube.recorded.connection.clone();
+    cluster.desired.seed_connection = Some("sample:first@10.9.9.1:4501,10.9.9.2:4501,10.9.9.3:4501".to_owned());
+    cluster.kube.recorded = Recorded::default();
+    cluster.pass(5);
+    let mut seen = cluster.seen();
+    seen.database = Sighting::NotAsked;
+    assert_eq!(decide(&seen).status.connection, connection);
+}
+
+#[test]
 fn a_status_that_was_lost_makes_nobody_one_that_never_served() {
     let mut cluster = another_image();
     cluster.kube.recorded = Recorded::default();

@@ -94,7 +94,7 @@ impl Invariants {
     }
 
     /// 23: of the transaction system all go that are to go, or none; unless somebody who was to come does not come for so long that
-    /// nobody would ever go.
+    /// nobody would ever go, or one is the last with data, without which the database refuses to be.
     fn transaction_system_goes_together(&mut self, asked: &Asked, places: &[String], stage: Stage<'_>) {
         let covered = |id: &str| places.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
         let others = || stage.groups().filter(|group| group.class().is_some_and(|class| class != ProcessClass::Storage));
@@ -106,7 +106,12 @@ impl Invariants {
         if !others().any(|group| covered(group.id)) || stage.groups().any(is_stuck) {
             return;
         }
-        let alone = others().find(|group| group.is_in_flight() && !covered(group.id) && !is_excluded(group.id));
+        let with_data = stage.database.map_or_else(Vec::new, |database| database.groups_with_data().collect());
+        let has_data = |id: &str| with_data.iter().any(|group| *group == id);
+        let is_last_with_data =
+            |id: &str| has_data(id) && !with_data.iter().any(|other| *other != id && !covered(other) && !is_excluded(other));
+        let left_behind = |id: &str| !covered(id) && !is_excluded(id) && !is_last_with_data(id);
+        let alone = others().find(|group| group.is_in_flight() && left_behind(group.id));
         self.demand(23, alone.is_none(), || {
             format!("{} excludes {places:?}, and {} is to go as well", asked.client, alone.map_or("", |group| group.id))
         });
