@@ -92,3 +92,24 @@ impl Clock for SimulatedClock {
         self.true_now()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_looks_without_end_in_one_moment_is_ended() {
+        let world = Arc::new(SimulatedClock::new());
+        let clock = MachineClock::new(Arc::clone(&world));
+        let look_often = || (0..MOST_LOOKS).for_each(|_| drop(clock.now()));
+        look_often();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        look_often();
+        assert!(!world.stands_still(), "time has passed between them");
+        let ended = catch_unwind(AssertUnwindSafe(|| clock.now()));
+        assert!(ended.is_err() && world.stands_still());
+    }
+}
