@@ -262,6 +262,17 @@ fn has_been_away(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
     since.is_some_and(|since| draft.seen.lasted(*since) >= DATABASE_KNOWS_AFTER)
 }
 
+/// Whether no storage may still turn out to have data: one that comes back in a moment, or has just come back.
+fn all_storage_has_said_what_it_has(draft: &Draft<'_>) -> bool {
+    let mut storage =
+        draft.status.groups.iter().filter(|(_, group)| group.class == ProcessClass::Storage && !group.may_go());
+    storage.all(|(id, group)| {
+        let servers = draft.members.of(id, group);
+        let are_open = !servers.is_empty() && !servers.iter().any(|server| server.process.has_just_started());
+        are_open || servers.is_empty() && has_been_away(draft, group)
+    })
+}
+
 /// Why a group is not excluded now.
 struct Refusal {
     hold: Box<Hold>,
@@ -287,6 +298,8 @@ struct Room<'a> {
     /// Processes that have data and are not excluded. One that came back after its data was copied elsewhere has none, until fewer others
     /// are left than it takes.
     with_data: usize,
+    /// Whether all storage has said what it has, or has been away for long.
+    all_have_said: bool,
     copies: Copies,
 }
 
@@ -339,7 +352,8 @@ impl<'a> Room<'a> {
         let desired = &draft.seen.desired;
         let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
         let copies = Copies::named(mode, desired.redundancy_mode());
-        let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), with_data: 0, copies };
+        let all_have_said = all_storage_has_said_what_it_has(draft);
+        let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), with_data: 0, all_have_said, copies };
         for (class, count) in &desired.counts {
             room.serving.insert(*class, (BTreeSet::new(), *count as usize));
         }
@@ -420,7 +434,7 @@ impl<'a> Room<'a> {
         let released_by = "another storage process having data";
         let hold = Hold::new(reasons::NO_HEADROOM, id.to_string(), sentence, released_by);
         let hold = Box::new(hold.compared("none with data would be left", "at least 1"));
-        Some(Refusal { hold, waits_for_the_others: true })
+        Some(Refusal { hold, waits_for_the_others: self.all_have_said })
     }
 
     /// Takes a group's processes out, unless it is being made again: then they were never counted.

@@ -3,18 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
 use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock, making_room};
 use crate::obstacle::{Obstacle, told};
-use crate::report::{UNKNOWN_LOG, host};
+use crate::report::{OPEN_AFTER, UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
-
-/// So long after its start a server has usually opened its disk, and said what is on it.
-const OPEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ready: Vec<ProcessGroupId> =
@@ -138,8 +134,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
 /// A server is listed before it has opened its disk. Until then it has no roles, and if it came back at another address, the data on it is known
 /// by the one it had before.
 fn not_open_yet(draft: &Draft<'_>, servers: &[Server<'_>]) -> Option<Obstacle> {
-    let is_young = |server: &&Server<'_>| server.process.uptime.is_none_or(|seconds| seconds < OPEN_AFTER.as_secs_f64());
-    if let Some(server) = servers.iter().find(is_young) {
+    if let Some(server) = servers.iter().find(|server| server.process.has_just_started()) {
         let because = format!("{} has just started and may not have said yet what it has", server.address);
         return Some(Obstacle::new(because, "a server that just started", format!("{} s", OPEN_AFTER.as_secs())));
     }

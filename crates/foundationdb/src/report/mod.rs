@@ -6,6 +6,8 @@ mod parse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
+
 use crate::lock::LockReport;
 use crate::{ProcessClass, ProcessGroupId, RedundancyMode};
 
@@ -174,6 +176,8 @@ const UNREADABLE: [&str; 5] = [
 pub const UNKNOWN_LOG: &str = "0.0.0.0:0";
 /// The cluster's domain is behind this in the name of a pod.
 const DOMAIN: &str = ".svc.";
+/// So long after its start a server has usually opened its disk, and said what is on it.
+pub const OPEN_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// More old generations of the log than this mean recoveries that follow each other; nothing may add to them.
 pub const MOST_GENERATIONS: u64 = 10;
 
@@ -247,6 +251,11 @@ impl CoordinatorReport {
 }
 
 impl ProcessReport {
+    /// Whether it started so lately that it may not have opened its disk, and so not have said what is on it.
+    pub fn has_just_started(&self) -> bool {
+        self.uptime.is_none_or(|seconds| seconds < OPEN_AFTER.as_secs_f64())
+    }
+
     /// The domain that fails as one: the physical zone where there is one, otherwise the zone.
     pub fn physical(&self) -> Option<&str> {
         self.physical_zone.as_deref().or(self.zone.as_deref())

@@ -1,6 +1,6 @@
 //! What invariants ask of a database besides what is lost: who runs where, what lives on a volume, and what could go without harm.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Database;
 use super::exclusion::Exclusion;
@@ -118,10 +118,11 @@ impl Database {
         self.joined().map(|process| Running { database: self, process })
     }
 
-    /// The process groups of all running servers that have data.
-    pub(crate) fn groups_with_data(&self) -> impl Iterator<Item = &str> {
+    /// The process groups of all servers that have data and have been running for so long.
+    pub(crate) fn groups_with_data(&self, since: SignedDuration) -> impl Iterator<Item = &str> {
         let has_data = |one: &Running<'_>| self.volumes.get(&one.process.spec.volume).is_some_and(|volume| volume.store.is_some());
-        self.running().filter(has_data).map(Running::group)
+        let runs_on = move |one: &Running<'_>| self.now.duration_since(one.process.started) >= since;
+        self.running().filter(has_data).filter(runs_on).map(Running::group)
     }
 
     /// Why a volume can't go, if so: copies of data that too few others have, or logs that are still needed.

@@ -459,6 +459,7 @@ mod tests {
         ("everything", 80_001_074),
         ("replacements", 90_000_083),
         ("records", 90_000_123),
+        ("everything", 100_000_542),
     ];
 
     #[test]

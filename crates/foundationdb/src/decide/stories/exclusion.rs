@@ -46,24 +46,41 @@ fn the_last_one_with_data_is_excluded_when_another_one_has_some() {
     assert_eq!(exclusions(&cluster.rounds(5)), ["exclude locality_instance_id:storage-9"]);
 }
 
-#[test]
-fn the_transaction_system_does_not_wait_for_the_last_one_with_data() {
+/// All storage was away for so long that its data was copied to two logs, and runs again for so many seconds.
+fn with_data_on_logs(storage_runs_for: f64) -> Cluster {
     let mut cluster = Cluster::usual();
     cluster.desired.remove = ["log-3", "log-4", "stateless-5"].map(str::to_owned).into();
-    // All storage was away for so long that its data was copied to two logs.
-    cluster.spoil(|report| {
+    cluster.spoil(move |report| {
         for process in report.processes.values_mut() {
-            process.roles.remove("storage");
+            if process.roles.remove("storage") {
+                process.uptime = Some(storage_runs_for);
+            }
             if [Some(group_id("log-3")), Some(group_id("log-4"))].contains(&process.group) {
                 process.roles.insert("storage".to_owned());
             }
         }
     });
+    cluster
+}
+
+#[test]
+fn the_transaction_system_does_not_wait_for_the_last_one_with_data() {
+    let mut cluster = with_data_on_logs(600.0);
     let done = cluster.rounds(100);
     assert_eq!(exclusions(&done), ["exclude locality_instance_id:log-3, locality_instance_id:stateless-5"]);
     assert!(codes(&cluster.decided()).contains(&"NoHeadroom"));
     cluster.unspoil();
     assert_eq!(exclusions(&cluster.rounds(50)), ["exclude locality_instance_id:log-4"]);
+}
+
+#[test]
+fn nobody_is_the_last_one_with_data_before_all_storage_has_said_what_it_has() {
+    let mut cluster = with_data_on_logs(10.0);
+    let done = cluster.rounds(100);
+    assert!(exclusions(&done).is_empty(), "{done:?}");
+    cluster.unspoil();
+    let together = "exclude locality_instance_id:log-3, locality_instance_id:log-4, locality_instance_id:stateless-5";
+    assert_eq!(exclusions(&cluster.rounds(50)), [together]);
 }
 
 #[test]

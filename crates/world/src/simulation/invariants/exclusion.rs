@@ -106,7 +106,7 @@ impl Invariants {
         if !others().any(|group| covered(group.id)) || stage.groups().any(is_stuck) {
             return;
         }
-        let with_data = stage.database.map_or_else(Vec::new, |database| database.groups_with_data().collect());
+        let with_data = stage.database.map_or_else(Vec::new, |database| database.groups_with_data(NAMELESS_FOR).collect());
         let has_data = |id: &str| with_data.iter().any(|group| *group == id);
         let is_last_with_data =
             |id: &str| has_data(id) && !with_data.iter().any(|other| *other != id && !covered(other) && !is_excluded(other));
