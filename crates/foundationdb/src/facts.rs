@@ -135,8 +135,8 @@ pub struct ClaimFacts {
     pub storage_class: Option<String>,
     /// Whether that class lets volumes grow; `None` if the class is not known.
     pub may_grow: Option<bool>,
-    /// Whether it has an owner, and so goes with the object.
-    pub owned: bool,
+    /// The uids of its owners; with the object's own among them it goes with the object.
+    pub owners: Vec<String>,
     /// Whether it ever got a volume.
     pub bound: bool,
     /// Whether its volume is lost.

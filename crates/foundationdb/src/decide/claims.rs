@@ -8,7 +8,7 @@ use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 use super::roster::Objects;
 use super::{Adds, Draft};
 use crate::tolerance::holds_copies;
-use crate::{ClaimFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
+use crate::{ClaimFacts, Desired, ProcessClass, ProcessGroup, ProcessGroupId, objects, quantity, reasons};
 
 /// What a volume in place of a lost one is written down as, until the database knows what was lost with that.
 pub(super) const JOURNAL: &str = "volume in place of a lost one";
@@ -20,7 +20,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let sizes: BTreeMap<ProcessClass, String> = stateful.map(|class| (class, objects::claim_size(desired, class).0)).collect();
     let is_well = |claim: &ClaimFacts, size: &String| {
         let fits = claim.size.as_ref().is_none_or(|has| has == size);
-        claim.deleted_since.is_none() && claim.owned == desired.delete_volumes && fits
+        claim.deleted_since.is_none() && goes_with_the_object(desired, claim) == desired.delete_volumes && fits
     };
     let concerned = |(id, group, objects): &(&ProcessGroupId, &ProcessGroup, Objects<'_>)| {
         let Some(size) = sizes.get(&group.class) else { return false };
@@ -77,6 +77,11 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     draft.steps.push(Step::adds(Adds::Claim(claim), Guard::epoch(draft.seen.epoch), format!("{id} has no volume claim")));
 }
 
+/// Whether the object is among the owners of a claim; who else is, is not for us to say.
+fn goes_with_the_object(desired: &Desired, claim: &ClaimFacts) -> bool {
+    claim.owners.contains(&desired.uid)
+}
+
 fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, claim: &ClaimFacts, wanted: &str) {
     let desired = &draft.seen.desired;
     let name = objects::claim_name(&objects::pod_name(desired, draft.status.groups[id].class, id));
@@ -87,7 +92,7 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, claim: &ClaimFacts, wa
         draft.holds.push(hold.compared("a claim that is being deleted", "none of this name").since(since));
         return;
     }
-    if claim.owned != desired.delete_volumes {
+    if goes_with_the_object(desired, claim) != desired.delete_volumes {
         let owner = desired.delete_volumes.then(|| Box::new(objects::owner(desired)));
         let why = if desired.delete_volumes { "volumes are to go with the object" } else { "volumes are to outlive the object" };
         draft.steps.push(Step::adds(Adds::ClaimOwner { name, owner }, guard, why));

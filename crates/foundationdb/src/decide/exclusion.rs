@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, coordinators, lock};
+use super::{Draft, TakesAway, coordinators, lock, removal};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{MOST_GENERATIONS, bare, port};
 use crate::tolerance::{Copies, DATABASE_KNOWS_AFTER, holds_copies};
@@ -64,19 +64,25 @@ pub(super) fn places(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGrou
     group.addresses.iter().filter(|address| !of_another(address)).cloned().collect()
 }
 
-/// Without an address there is nothing to exclude a group by. It never served anybody; while nothing else is missing, it may go as it is.
+/// Without an address of its own there is nothing to exclude a group by. While nothing else is missing, one that never served anybody may go as
+/// it is, and one whose addresses others have by now when what it had is elsewhere.
 fn let_go(draft: &mut Draft<'_>, nameless: Vec<ProcessGroupId>) {
     if nameless.is_empty() {
         return;
     }
     if let Some(missing) = draft.not_whole() {
-        let because = format!("they never had an address to be excluded by; and {missing}");
+        let because = format!("they have no address of their own to be excluded by; and {missing}");
         let obstacle = Obstacle::new(because, missing.measured, missing.needed);
         return hold(draft, &nameless, &obstacle, "everything else being whole");
     }
     for id in nameless {
-        let serves = !draft.members.of(&id, &draft.status.groups[&id]).is_empty();
-        if let Some(group) = draft.status.groups.get_mut(&id).filter(|_| !serves) {
+        let group = &draft.status.groups[&id];
+        if !draft.members.of(&id, group).is_empty() {
+            continue;
+        }
+        if let Some(obstacle) = removal::vanished_too_shortly(draft, &id, group).filter(|_| !group.addresses.is_empty()) {
+            hold(draft, &[id], &obstacle, "all copies being elsewhere");
+        } else if let Some(group) = draft.status.groups.get_mut(&id) {
             group.exclusion_skipped = true;
         }
     }

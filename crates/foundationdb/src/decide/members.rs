@@ -52,9 +52,10 @@ impl<'a> Members<'a> {
         Cow::Owned(named.iter().chain(silent).copied().collect())
     }
 
-    /// Whether some say nothing of themselves yet, as for some seconds after their start.
+    /// Whether some say nothing of themselves yet, as for some seconds after their start. Who says nothing for longer never will: it was
+    /// started by somebody else, without the name of a process group.
     pub(super) fn are_still_joining(&self) -> bool {
-        !self.silent.is_empty()
+        self.silent.values().any(|servers| are_joining(servers))
     }
 
     /// Whether some that say nothing yet are at addresses that nobody is known by: each may belong to any group.
@@ -63,7 +64,7 @@ impl<'a> Members<'a> {
             return false;
         }
         let known: BTreeSet<&str> = groups.values().flat_map(|group| group.addresses.iter().map(String::as_str)).collect();
-        self.silent.keys().any(|host| !known.contains(host))
+        self.silent.iter().any(|(host, servers)| are_joining(servers) && !known.contains(host))
     }
 
     /// Every process, with the group it names, in the order of their names.
@@ -72,4 +73,8 @@ impl<'a> Members<'a> {
         named.sort_unstable_by_key(|(group, _)| **group);
         named.into_iter().flat_map(|(group, servers)| servers.iter().map(move |server| (*group, *server)))
     }
+}
+
+fn are_joining(servers: &[Server<'_>]) -> bool {
+    servers.iter().any(|server| server.process.has_just_started())
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
@@ -11,6 +12,9 @@ use crate::obstacle::{Obstacle, told};
 use crate::report::{OPEN_AFTER, UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
 use crate::{AtOnce, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons};
+
+/// So long after its pod was made a server that has just started is one that starts again and again.
+const OPENS_OR_NEVER: SignedDuration = SignedDuration::from_mins(10);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let ready: Vec<ProcessGroupId> =
@@ -118,7 +122,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
         return Some(Obstacle::new(because, format!("roles: {many}"), "0"));
     }
     if holds_copies(group.class)
-        && let Some(because) = not_open_yet(draft, &servers)
+        && let Some(because) = not_open_yet(draft, id, &servers)
     {
         return Some(because);
     }
@@ -132,9 +136,12 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
 }
 
 /// A server is listed before it has opened its disk. Until then it has no roles, and if it came back at another address, the data on it is known
-/// by the one it had before.
-fn not_open_yet(draft: &Draft<'_>, servers: &[Server<'_>]) -> Option<Obstacle> {
-    if let Some(server) = servers.iter().find(|server| server.process.has_just_started()) {
+/// by the one it had before. One that starts again and again in the same pod never opens it: then what the database says of its addresses is
+/// all there is to know.
+fn not_open_yet(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) -> Option<Obstacle> {
+    let pod = draft.roster.pod(id, draft.status.groups[id].class);
+    let never_opens = pod.is_some_and(|pod| draft.seen.now.duration_since(pod.created) >= OPENS_OR_NEVER);
+    if let Some(server) = servers.iter().find(|server| server.process.has_just_started() && !never_opens) {
         let because = format!("{} has just started and may not have said yet what it has", server.address);
         return Some(Obstacle::new(because, "a server that just started", format!("{} s", OPEN_AFTER.as_secs())));
     }
@@ -153,7 +160,7 @@ const fn is_log(class: ProcessClass) -> bool {
 }
 
 /// Nobody can say of a process that vanished what it held; so its copies count as lost until they were made again elsewhere.
-fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
+pub(super) fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
     let report = draft.report?;
     if !Gate::DrainedBeforeRemoval.stands() || !draft.members.of(id, group).is_empty() {
         return None;

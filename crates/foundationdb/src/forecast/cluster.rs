@@ -192,7 +192,9 @@ impl Cluster {
             }
             Adds::ClaimOwner { name, owner } => {
                 if let Some(claim) = self.kube.claims.get_mut(name) {
-                    claim.owned = owner.is_some();
+                    let ours = &self.desired.uid;
+                    claim.owners.retain(|owner| owner != ours);
+                    claim.owners.extend(owner.iter().map(|owner| owner.uid.clone()));
                 }
             }
             Adds::PodTags { name, tags } => {
@@ -411,7 +413,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         size: size.map(|size| size.0.clone()),
         storage_class: Some("standard".to_owned()),
         may_grow: Some(true),
-        owned: claim.metadata.owner_references.is_some(),
+        owners: claim.metadata.owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect(),
         bound: true,
         lost: false,
     };

@@ -93,7 +93,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         size: requests.and_then(|requests| requests.get("storage")).map(|size| size.0.clone()),
         storage_class: spec.and_then(|spec| spec.storage_class_name.clone()).filter(|name| !name.is_empty()),
         may_grow: None,
-        owned: !claim.owner_references().is_empty(),
+        owners: claim.owner_references().iter().map(|owner| owner.uid.clone()).collect(),
         bound: spec.is_some_and(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty())),
         lost: claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost"),
     }
@@ -240,7 +240,7 @@ mod tests {
             "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "16Gi"}}}, "status": {"phase": "Lost"},
         })));
         assert_eq!((claim.size.as_deref(), claim.storage_class.as_deref()), (Some("16Gi"), Some("fast")));
-        assert_eq!((claim.owned, claim.lost, claim.may_grow), (true, true, None));
+        assert_eq!((claim.owners, claim.lost, claim.may_grow), (vec!["u".to_owned()], true, None));
     }
 
     #[test]

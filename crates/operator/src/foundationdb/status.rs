@@ -16,6 +16,9 @@ use quorate_quorum::{Epoch, Hold, Journal, JournalEntry};
 
 use super::configuration;
 
+/// So many holds of one reason are shown one by one.
+const MOST_OF_A_REASON: usize = 100;
+
 /// What an object's status recorded.
 pub fn recorded_status(status: Option<&FoundationDBClusterStatus>) -> Recorded {
     let Some(status) = status else { return Recorded::default() };
@@ -192,8 +195,7 @@ pub(crate) fn shown_status(
         last_process_group_number: Some(*last_number),
         journal: Some(journal.0.iter().map(|(name, entry)| shown_entry(name, entry)).collect())
             .filter(|entries: &Vec<_>| !entries.is_empty()),
-        holds: Some(decision.holds.iter().map(|hold| shown_hold(hold, before, now)).collect())
-            .filter(|holds: &Vec<_>| !holds.is_empty()),
+        holds: Some(shown_holds(&decision.holds, before, now)).filter(|holds| !holds.is_empty()),
         set_aside: Some(set_aside.iter().map(shown_set_aside).collect()).filter(|all: &Vec<_>| !all.is_empty()),
         buckets: Some(buckets.iter().map(shown_bucket).collect()).filter(|buckets: &Vec<_>| !buckets.is_empty()),
     });
@@ -231,6 +233,28 @@ fn shown_set_aside((fault_domain, aside): (&String, &SetAside)) -> SetAsideStatu
 fn shown_entry(name: &str, entry: &JournalEntry) -> RecordedEntry {
     let JournalEntry { what, uid, zone, since } = entry.clone();
     RecordedEntry { name: name.to_owned(), what, uid, zone, since: Some(Time(whole_seconds(since))) }
+}
+
+/// An object has limited room, and a status that does not fit stops everything. So where many wait for the same reason, all but the first of
+/// them are one.
+fn shown_holds(holds: &[Hold], before: Option<&FoundationDBClusterStatus>, now: Timestamp) -> Vec<HoldStatus> {
+    let mut of_reason: BTreeMap<&str, Vec<&Hold>> = BTreeMap::new();
+    let mut shown = Vec::new();
+    for hold in holds {
+        let alike = of_reason.entry(hold.reason.0).or_default();
+        alike.push(hold);
+        if alike.len() <= MOST_OF_A_REASON {
+            shown.push(shown_hold(hold, before, now));
+        }
+    }
+    let more = of_reason.values().filter_map(|alike| Some((alike.len().checked_sub(MOST_OF_A_REASON)?, alike.last()?)));
+    let more = more.filter(|(more, _)| *more > 0).map(|(more, last)| {
+        let sentence = format!("{more} more wait for the same reason, up to {}", last.about);
+        let hold = Hold::new(last.reason, "others", sentence, last.released_by.clone()).compared(more, "none");
+        shown_hold(&hold, before, now)
+    });
+    shown.extend(more);
+    shown
 }
 
 /// What says nothing of when it began holds since it was first shown.
@@ -344,5 +368,22 @@ mod tests {
         assert_eq!(since(&shown(&hold("log-1"), Some(&first), 20)), Some(at(10)), "it is the same one");
         assert_eq!(since(&shown(&hold("log-2"), Some(&first), 20)), Some(at(20)), "another one begins now");
         assert_eq!(since(&shown(&hold("log-1").since(at(5)), Some(&first), 20)), Some(at(5)), "its own word counts");
+    }
+
+    #[test]
+    fn where_thousands_wait_for_the_same_reason_the_status_has_room_for_them() {
+        let hold = |number: usize| {
+            Hold::new(Reason("PodPending"), format!("storage-{number}"), "it finds no node", "a node with room").compared(1, 0)
+        };
+        let few: Vec<Hold> = (0..MOST_OF_A_REASON).map(hold).collect();
+        assert_eq!(shown_holds(&few, None, at(10)).len(), MOST_OF_A_REASON, "these are shown one by one");
+        let mut many: Vec<Hold> = (0..5000).map(hold).collect();
+        many.push(Hold::new(Reason("NoHeadroom"), "log-1", "too few would be left", "more of them").compared(1, 2));
+        let shown = shown_holds(&many, None, at(10));
+        assert_eq!(shown.len(), MOST_OF_A_REASON + 2);
+        assert_eq!(shown[MOST_OF_A_REASON].about, "log-1", "another reason is not lost among them");
+        let others = &shown[MOST_OF_A_REASON + 1];
+        assert_eq!(others.sentence, "4900 more wait for the same reason, up to storage-4999");
+        assert!(serde_json::to_vec(&shown).unwrap().len() < 50_000);
     }
 }

@@ -131,9 +131,13 @@ fn is_retired(zone: Option<&str>, domains: u32) -> bool {
 async fn d03_no_domain_is_filled_beyond_the_band_on_the_way() {
     let stage = packed(3).await;
     stage.apply(domains(4));
-    let full = |stage: &Stage| counts(stage, "storage", 4).iter().all(|held| *held <= 2);
-    stage.until("the fourth is in use", |_| full(&stage) && counts(&stage, "storage", 4)[3] == 1).await;
-    stage.until("all is done", |view| full(&stage) && view.is_at_rest()).await;
+    let held = || {
+        let held = counts(&stage, "storage", 4);
+        assert!(held.iter().all(|held| *held <= 2), "{held:?}");
+        held
+    };
+    stage.until("the fourth is in use", |_| held()[3] == 1).await;
+    stage.until("all is done", |view| held()[3] == 1 && view.is_at_rest()).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -239,13 +239,47 @@ fn who_may_have_just_started_is_not_excluded_as_dead() {
         let of_log_4 = |process: &crate::ProcessReport| process.group == Some(group_id("log-4"));
         let address = report.processes.iter().find(|(_, process)| of_log_4(process)).map(|(address, _)| address.clone()).unwrap();
         let process = report.processes.remove(&address).unwrap();
-        report.processes.insert("10.9.9.9:4501".to_owned(), crate::ProcessReport { group: None, ..process });
+        let silent = crate::ProcessReport { group: None, uptime: Some(3.0), ..process };
+        report.processes.insert("10.9.9.9:4501".to_owned(), silent);
     });
     let done = cluster.rounds(20);
     assert!(!done.iter().any(|step| step.starts_with("exclude")), "{done:?}");
     assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
     cluster.unspoil();
     cluster.until(|decision| told(decision).contains(&"exclude locality_instance_id:log-4".to_owned()));
+}
+
+#[test]
+fn who_never_says_whose_it_is_holds_nobody_up() {
+    let mut cluster = Cluster::usual();
+    // Somebody has added a server by hand, without the name of a process group.
+    cluster.spoil(|report| {
+        let stranger = report.processes.values().find(|process| process.group == Some(group_id("storage-10"))).cloned();
+        let stranger = stranger.map(|process| crate::ProcessReport { group: None, uptime: Some(3600.0), ..process });
+        report.processes.extend(stranger.map(|process| ("10.9.9.9:4501".to_owned(), process)));
+    });
+    cluster.kill("storage-8");
+    cluster.rounds(3);
+    cluster.desired.remove.insert("storage-8".to_owned());
+    cluster.pass(90);
+    assert_eq!(exclusions(&cluster.rounds(2)), ["exclude locality_instance_id:storage-8"]);
+}
+
+#[test]
+fn whose_addresses_others_have_goes_when_what_it_had_is_elsewhere() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    cluster.desired.remove.insert("log-4".to_owned());
+    cluster.kill("log-4");
+    let addresses = std::mem::take(&mut cluster.pod("log-4").addresses);
+    cluster.pod("log-3").addresses.extend(addresses);
+    // An older generation of the log is needed, which it may have a part of.
+    cluster.spoil(|report| report.recovery.as_mut().unwrap().active_generations = Some(2));
+    let done = cluster.rounds(60);
+    assert!(!done.iter().any(|step| step.starts_with("delete")), "{done:?}");
+    assert!(codes(&cluster.decided()).contains(&"ExclusionHeld"));
+    cluster.unspoil();
+    assert!(cluster.rounds(60).contains(&"delete pod sample-log-4".to_owned()), "{:?}", cluster.decided().holds);
 }
 
 #[test]

@@ -48,6 +48,18 @@ fn who_is_absent_for_a_moment_is_no_victim_of_another_class_that_shrinks() {
 }
 
 #[test]
+fn who_is_absent_for_a_moment_is_no_better_victim_than_others_of_its_class() {
+    for absent in ["storage-8", "storage-9", "storage-10"] {
+        let mut cluster = Cluster::usual();
+        cluster.kill(absent);
+        cluster.pass(10);
+        cluster.desired.counts.insert(Storage, 3);
+        cluster.round(5);
+        assert_eq!(cluster.marked(), ["storage-11"], "the youngest, whoever is absent");
+    }
+}
+
+#[test]
 fn nobody_is_chosen_to_go_while_the_database_is_silent() {
     let mut cluster = Cluster::usual();
     cluster.desired.counts.insert(Log, 3);

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::cluster::{Cluster, codes, told};
+use super::cluster::{Cluster, OUR_UID, codes, told};
 use crate::ProcessClass::Storage;
 use crate::{ClassTemplate, PodPhase};
 
@@ -192,13 +192,29 @@ fn nobody_is_replaced_for_a_storage_class_that_does_not_exist() {
 #[test]
 fn volumes_outlive_the_object_unless_somebody_said_otherwise() {
     let mut cluster = Cluster::usual();
-    assert!(cluster.kube.claims.values().all(|claim| !claim.owned));
+    let owners = |cluster: &Cluster| -> Vec<Vec<String>> {
+        cluster.kube.claims.values().map(|claim| claim.owners.clone()).collect()
+    };
+    assert_eq!(owners(&cluster), vec![Vec::<String>::new(); 8]);
     cluster.desired.delete_volumes = true;
     cluster.round(5);
-    assert!(cluster.kube.claims.values().all(|claim| claim.owned));
+    assert_eq!(owners(&cluster), vec![vec![OUR_UID.to_owned()]; 8]);
     cluster.desired.delete_volumes = false;
     cluster.round(5);
-    assert!(cluster.kube.claims.values().all(|claim| !claim.owned));
+    assert_eq!(owners(&cluster), vec![Vec::<String>::new(); 8]);
+}
+
+#[test]
+fn who_else_owns_a_claim_is_not_for_us_to_say() {
+    let mut cluster = Cluster::usual();
+    for claim in cluster.kube.claims.values_mut() {
+        claim.owners.push("somebody".to_owned());
+    }
+    assert!(told(&cluster.round(5)).is_empty(), "its volume outlives us as it is");
+    cluster.desired.delete_volumes = true;
+    cluster.round(5);
+    let both = ["somebody".to_owned(), OUR_UID.to_owned()];
+    assert!(cluster.kube.claims.values().all(|claim| claim.owners == both), "and with us it goes, if that is asked for");
 }
 
 #[test]

@@ -373,7 +373,7 @@ fn who_never_ran_and_does_in_the_end_is_drained_before_it_goes() {
 }
 
 #[test]
-fn who_is_back_at_another_address_and_has_not_opened_its_disk_is_not_empty() {
+fn who_is_back_at_another_address_and_has_not_opened_its_disk_is_not_empty_unless_it_never_will() {
     let start = || {
         let mut cluster = one_goes();
         cluster.until(|decision| told(decision).iter().any(|step| step.starts_with("exclude")));
@@ -397,12 +397,18 @@ fn who_is_back_at_another_address_and_has_not_opened_its_disk_is_not_empty() {
     let mut cluster = start();
     listed_as(&mut cluster, Some(600.0), Some("10.9.9.9:4501"));
     assert!(!removed(&mut cluster));
-    // It has just started.
+    // It has just started, in a new pod.
     for uptime in [None, Some(10.0)] {
         let mut cluster = start();
+        let now = cluster.now;
+        cluster.pod("storage-8").created = now;
         listed_as(&mut cluster, uptime, None);
         assert!(!removed(&mut cluster), "{uptime:?}");
     }
+    // It starts again and again in an old one.
+    let mut cluster = start();
+    listed_as(&mut cluster, Some(10.0), None);
+    assert!(removed(&mut cluster));
     let mut cluster = start();
     listed_as(&mut cluster, Some(600.0), None);
     assert!(removed(&mut cluster));
