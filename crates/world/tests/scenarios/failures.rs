@@ -49,6 +49,27 @@ async fn a11_a_parted_pod_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_dies_again_and_again_can_go() {
+    let stage = Stage::born().await;
+    stage.pass(600).await;
+    let id = stage.view().live("storage").remove(0);
+    stage.apply(json!({"processGroupsToRemove": [&id]}));
+    // It never runs for a minute, and is never away for longer than that.
+    for _ in 0..60 {
+        stage.part(&id);
+        stage.pass(30).await;
+        stage.rejoin(&id);
+        stage.pass(20).await;
+        if !stage.view().has(&id) {
+            break;
+        }
+    }
+    assert!(!stage.view().has(&id), "{:?}", stage.view().sentences());
+    stage.rest().await;
+    assert_eq!(stage.view().live("storage").len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a12_more_parted_pods_than_may_go_at_once() {
     let stage = Stage::born().await;
     let lost: Vec<String> = ["storage", "log", "stateless"].map(|class| stage.view().live(class).remove(0)).to_vec();
