@@ -252,7 +252,8 @@ fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Opt
 fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<ProcessGroupId> {
     let moving = draft.classes().into_iter().flat_map(|class| moves::leaving(draft, class));
     let replaced = misconfigured::misfits(draft).into_iter().map(|(id, _)| id);
-    let failing = draft.status.groups.iter().filter(|(id, group)| failures::is_failing(draft, id, group)).map(|(id, _)| id.clone());
+    let failing =
+        draft.status.groups.iter().filter(|(id, group)| failures::is_failing(draft, id, group)).map(|(id, _)| id.clone());
     let leaving: BTreeSet<ProcessGroupId> = moving.chain(replaced).chain(failing).collect();
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
     let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { GOES_SOON } else { 0 };

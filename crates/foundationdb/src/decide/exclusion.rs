@@ -270,8 +270,7 @@ fn has_been_away(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
 
 /// Whether no storage may still turn out to have data: one that comes back in a moment, or has just come back.
 fn all_storage_has_said_what_it_has(draft: &Draft<'_>) -> bool {
-    let mut storage =
-        draft.status.groups.iter().filter(|(_, group)| group.class == ProcessClass::Storage && !group.may_go());
+    let mut storage = draft.status.groups.iter().filter(|(_, group)| group.class == ProcessClass::Storage && !group.may_go());
     storage.all(|(id, group)| {
         let servers = draft.members.of(id, group);
         let are_open = !servers.is_empty() && !servers.iter().any(|server| server.process.has_just_started());

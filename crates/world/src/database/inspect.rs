@@ -120,7 +120,8 @@ impl Database {
 
     /// The process groups of all servers that have data and have been running for so long.
     pub(crate) fn groups_with_data(&self, since: SignedDuration) -> impl Iterator<Item = &str> {
-        let has_data = |one: &Running<'_>| self.volumes.get(&one.process.spec.volume).is_some_and(|volume| volume.store.is_some());
+        let has_data =
+            |one: &Running<'_>| self.volumes.get(&one.process.spec.volume).is_some_and(|volume| volume.store.is_some());
         let runs_on = move |one: &Running<'_>| self.now.duration_since(one.process.started) >= since;
         self.running().filter(has_data).filter(runs_on).map(Running::group)
     }

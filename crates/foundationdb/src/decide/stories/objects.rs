@@ -192,9 +192,8 @@ fn nobody_is_replaced_for_a_storage_class_that_does_not_exist() {
 #[test]
 fn volumes_outlive_the_object_unless_somebody_said_otherwise() {
     let mut cluster = Cluster::usual();
-    let owners = |cluster: &Cluster| -> Vec<Vec<String>> {
-        cluster.kube.claims.values().map(|claim| claim.owners.clone()).collect()
-    };
+    let owners =
+        |cluster: &Cluster| -> Vec<Vec<String>> { cluster.kube.claims.values().map(|claim| claim.owners.clone()).collect() };
     assert_eq!(owners(&cluster), vec![Vec::<String>::new(); 8]);
     cluster.desired.delete_volumes = true;
     cluster.round(5);
