@@ -185,6 +185,20 @@ mod tests {
         }
 
         #[test]
+        fn growing_and_shrinking_let_as_few_go_as_possible(
+            counts in proptest::collection::vec(0_usize..6, 1..6), retired in 0_usize..4, wanted in 0_usize..30
+        ) {
+            let k = u32::try_from(counts.len()).unwrap_or(1);
+            let mut before = members(&counts);
+            before.extend((0..retired).map(|at| Placed { id: 1000 + at, domain: Some(99), rank: 0 }));
+            let placement = place(&before, &domains(k), wanted);
+            prop_assert_eq!(placement.leave.len(), by_force(&counts, retired, wanted));
+            prop_assert_eq!(before.len() - placement.leave.len() + placement.join.len(), wanted);
+            let (lo, hi) = (wanted / counts.len(), wanted.div_ceil(counts.len()));
+            prop_assert!(counts_after(&before, &placement, &domains(k)).iter().all(|count| (lo..=hi).contains(count)));
+        }
+
+        #[test]
         fn order_does_not_matter_and_what_is_placed_stays_placed(
             (before, shuffled) in proptest::collection::vec(0_usize..6, 1..6)
                 .prop_flat_map(|counts| (Just(members(&counts)), Just(members(&counts)).prop_shuffle())),

@@ -272,7 +272,7 @@ async fn j95_another_storage_engine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_redundancy_mode_waits_for_its_zones() {
+async fn another_redundancy_mode_makes_all_its_copies() {
     let stage = Stage::born().await;
     stage.apply(json!({"databaseConfiguration": {"redundancy_mode": "triple"}}));
     stage.rest().await;
