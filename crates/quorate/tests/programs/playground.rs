@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, ListParams};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use quorate_api::foundationdb::FoundationDBCluster;
 use rustix::process::Signal;
+use serde_json::json;
 
 use super::{Program, until};
 
 #[tokio::test]
-async fn a_deleted_pod_comes_back_and_ctrl_c_ends_it() {
+async fn pods_and_nodes_are_deleted_more_is_asked_for_and_ctrl_c_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::start(&["playground"], folder.path(), &[]);
     let file = program.says(|line| line.trim().strip_prefix("export KUBECONFIG=").map(PathBuf::from)).await;
@@ -21,13 +23,30 @@ async fn a_deleted_pod_comes_back_and_ctrl_c_ends_it() {
 
     let kubeconfig = Kubeconfig::read_from(&file).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    let pods: Api<Pod> = Api::default_namespaced(Client::try_from(config).unwrap());
+    let client = Client::try_from(config).unwrap();
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
     let all = pods.list(&ListParams::default()).await.unwrap().items;
     assert_eq!(all.len(), 11);
     let (name, uid) = (all[0].metadata.name.clone().unwrap(), all[0].metadata.uid.clone());
     pods.delete(&name, &DeleteParams::default().grace_period(0)).await.unwrap();
     let made_again = async || pods.get_opt(&name).await.unwrap().filter(|pod| pod.metadata.uid != uid);
     until("another pod of its name", made_again).await;
+
+    let node = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    let lost = node(&all[1]).unwrap();
+    Api::<Node>::all(client.clone()).delete(&lost, &DeleteParams::default()).await.unwrap();
+    let have_moved = async || {
+        let all = pods.list(&ListParams::default()).await.unwrap().items;
+        (all.len() == 11 && all.iter().all(|pod| node(pod).is_some_and(|node| node != lost))).then_some(())
+    };
+    until("all pods on other nodes", have_moved).await;
+
+    let clusters: Api<FoundationDBCluster> = Api::default_namespaced(client);
+    let more = json!({"spec": {"processCounts": {"storage": 5}}});
+    clusters.patch("sample", &PatchParams::default(), &Patch::Merge(more)).await.unwrap();
+    program
+        .says(|line| line.ends_with("available yes, process groups 12/12, pods ready 12/12, held: nothing").then_some(()))
+        .await;
 
     let ended = program.end(Signal::INT).await;
     assert_eq!(ended.code(), Some(0));
