@@ -98,8 +98,13 @@ impl World {
             let waits_for = |reason: quorate_quorum::Reason| waited_for.contains(reason.0);
             let is_short = [(reasons::TOO_FEW_ZONES, for_copies), (reasons::NOT_ENOUGH_COORDINATORS, for_coordinators)];
             // Who waits for one that can't go is not held up by anything else.
-            let others_wait =
-                [reasons::EXCLUDED_TOGETHER, reasons::COORDINATOR_GOES_FIRST, reasons::REPLACEMENT_HELD, reasons::RESTART_HELD];
+            let others_wait = [
+                reasons::EXCLUDED_TOGETHER,
+                reasons::COORDINATOR_GOES_FIRST,
+                reasons::MOVES_HELD,
+                reasons::REPLACEMENT_HELD,
+                reasons::RESTART_HELD,
+            ];
             let is_explained = |reason: &str| {
                 others_wait.iter().any(|other| other.0 == reason) || is_short.iter().any(|(short, _)| short.0 == reason)
             };

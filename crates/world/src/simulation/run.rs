@@ -460,6 +460,7 @@ mod tests {
         ("replacements", 90_000_083),
         ("records", 90_000_123),
         ("everything", 100_000_542),
+        ("domains", 120_009_695),
     ];
 
     #[test]
