@@ -11,7 +11,6 @@ use super::Kind;
 
 /// What is kept of an object that belongs to a cluster.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is passed on in a box, and taken apart when it is kept")]
 pub(crate) enum Facts {
     Pod(PodFacts),
     Claim(ClaimFacts),

@@ -107,7 +107,7 @@ impl Invariants {
             return;
         }
         let with_data = stage.database.map_or_else(Vec::new, |database| database.groups_with_data(NAMELESS_FOR).collect());
-        let has_data = |id: &str| with_data.iter().any(|group| *group == id);
+        let has_data = |id: &str| with_data.contains(&id);
         let is_last_with_data =
             |id: &str| has_data(id) && !with_data.iter().any(|other| *other != id && !covered(other) && !is_excluded(other));
         let left_behind = |id: &str| !covered(id) && !is_excluded(id) && !is_last_with_data(id);
