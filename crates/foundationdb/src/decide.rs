@@ -51,6 +51,7 @@ use crate::objects::Tags;
 use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, Wish, reasons};
 use draft::Draft;
 pub use lost_pods::lost_pods;
+pub use revival::READ_BACK;
 
 /// What is seen of a FoundationDB cluster.
 pub type ClusterSnapshot = Snapshot<Wish, KubeFacts, Shared<DatabaseReport>>;

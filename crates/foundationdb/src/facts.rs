@@ -123,6 +123,8 @@ pub struct ClaimFacts {
     pub resource_version: String,
     /// The process group it belongs to, from its label.
     pub group: Option<ProcessGroupId>,
+    /// The logical fault domain of that one, from its label.
+    pub domain: Option<String>,
     /// Since when it is being deleted.
     pub deleted_since: Option<Timestamp>,
     /// The digest of what it was asked to be, from our annotation.

@@ -239,7 +239,8 @@ fn faults_to_inject() {
 
 #[test]
 fn the_volume_stays_when_the_cluster_goes_unless_its_user_says_otherwise() {
-    let claim = |desired: &Desired| objects::claim(desired, ProcessClass::Storage, &group(ProcessClass::Storage));
+    let claim =
+        |desired: &Desired| objects::claim(desired, &group(ProcessClass::Storage), &ProcessGroup::new(ProcessClass::Storage));
     assert_written("claim", &claim(&sample()));
     assert_eq!(claim(&Desired { delete_volumes: true, ..sample() }).metadata.owner_references.unwrap()[0].uid, "0fd5");
 }

@@ -13,7 +13,7 @@ fn missed_in(gate: Gate) -> Option<&'static str> {
     match gate {
         Gate::RecordedFirst | Gate::DeleteGuard => Some("api"),
         Gate::StatusCompareAndSet | Gate::EpochFence | Gate::StopsWhenNotLeading => Some("hand-over"),
-        Gate::EnoughZonesAtBirth | Gate::EligibleCoordinators => Some("everything"),
+        Gate::EnoughZonesAtBirth | Gate::EligibleCoordinators => Some("mishaps"),
         Gate::Skip | Gate::OnlyOurPods => Some("users"),
         Gate::MovesAtOnce => Some("domains"),
         Gate::ReplacesOnlyWhenAvailable => Some("nodes"),

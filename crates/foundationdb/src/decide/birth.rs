@@ -180,17 +180,18 @@ fn create(draft: &mut Draft<'_>) {
         draft.holds.push(hold.compared(measured, format!("at most {}", desired.coordinator_count() / 2)));
         return;
     }
+    // A status that was lost knew whether there is a database; without it, only the coordinators do.
+    let nobody_could_have = draft.seen.database == Sighting::NotAsked && !revival::is_read_back(draft);
     let known = match draft.report {
-        None if draft.seen.database == Sighting::NotAsked => "nobody has created the database yet",
-        None => return,
+        None if nobody_could_have => "nobody has created the database yet",
         Some(report) if was_never_created(report) => "the coordinators have no record of a database",
-        Some(report) => {
-            if !report.available {
-                let sentence = "whether the database exists is not known yet: its coordinators have not said so";
-                let released_by = "a report that says so; one of a database that was never created takes up to a minute";
-                let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by);
-                draft.holds.push(hold.compared("coordinators that say nothing of a database", "their word"));
-            }
+        Some(report) if report.available => return,
+        None if draft.seen.database != Sighting::NotAsked => return,
+        _ => {
+            let sentence = "whether the database exists is not known yet: its coordinators have not said so";
+            let released_by = "a report that says so; one of a database that was never created takes up to a minute";
+            let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by);
+            draft.holds.push(hold.compared("coordinators that say nothing of a database", "their word"));
             return;
         }
     };

@@ -64,7 +64,7 @@ fn say_which_storage_class_is_missing(draft: &mut Draft<'_>) {
 
 fn create(draft: &mut Draft<'_>, id: &ProcessGroupId) {
     let group = &draft.status.groups[id];
-    let claim = Box::new(objects::claim(&draft.seen.desired, group.class, id));
+    let claim = Box::new(objects::claim(&draft.seen.desired, id, group));
     // Its process comes back as if nothing had happened, and for a while nobody misses the copies it had, where they were: its pod may be
     // in another zone by the time that a watch shows the claim.
     if holds_copies(group.class) && !group.addresses.is_empty() {

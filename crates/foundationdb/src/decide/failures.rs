@@ -182,14 +182,15 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
     }
 }
 
-/// Whether those that take all the room wait for this very group, and would for ever: it is dead though its pod is ready, it was to serve
-/// before they go, and nobody else is still to come; who has found no node for long may be waiting for them. Then it is replaced beyond
-/// the limit, for it costs nobody anything: there is no data to move away from it, and they stand still. One without a pod or a node would
-/// only be followed by another.
+/// Whether those that take all the room wait for this very group, and would for ever: one of its servers is dead though its pod is ready, all
+/// of them were to serve before they go, and nobody else is still to come; who has found no node for long may be waiting for them. Then it is
+/// replaced beyond the limit, for it costs nobody anything: they stand still. One without a pod or a node would only be followed by another.
 fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, id: &ProcessGroupId, held: Reason) -> bool {
     let (class, Some(report)) = (draft.status.groups[id].class, draft.report) else { return false };
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
-    let serves = |id: &ProcessGroupId, group: &ProcessGroup| !draft.members.of(id, group).is_empty();
+    let serves = |id: &ProcessGroupId, group: &ProcessGroup| {
+        !group.conditions.contains_key(&GroupCondition::MissingProcesses) && !draft.members.of(id, group).is_empty()
+    };
     let stands_still = |holder: &String| {
         let holder = ProcessGroupId(holder.clone());
         draft.status.groups.get(&holder).is_some_and(|group| {

@@ -139,9 +139,11 @@ fn at_once(draft: &Draft<'_>, class: ProcessClass, wanted: usize) -> usize {
     most.min(groups.div_ceil(domains.max(1)).max(1))
 }
 
-/// How many of a class are in logical fault domains, and in how many: whoever is on its way out of one is still in it.
+/// How many of a class are in logical fault domains, and in how many: whoever is on its way out of one is still in it, unless nobody waits
+/// for its data.
 fn packed(draft: &Draft<'_>, class: ProcessClass) -> (usize, usize) {
-    let groups = draft.status.groups.values().filter(|group| group.class == class && group.exclusion.is_none());
+    let counts = |group: &&ProcessGroup| group.class == class && (group.removal.is_none() || group.is_in_flight());
+    let groups = draft.status.groups.values().filter(counts);
     let domains: Vec<u32> = groups.filter_map(ProcessGroup::domain).collect();
     (domains.len(), domains.iter().collect::<BTreeSet<_>>().len())
 }

@@ -21,7 +21,7 @@ use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 /// What the journal calls a stray that was seen.
 pub(super) const JOURNAL: &str = "seen astray";
 /// What it calls a status that was read back.
-pub(super) const READ_BACK: &str = "read back";
+pub const READ_BACK: &str = "read back";
 /// What that is written down under; no object has such a name.
 const THE_STATUS: &str = "the status";
 
@@ -31,8 +31,22 @@ const HIGHEST_NUMBER: i64 = 1 << 40;
 /// For so long a stray may be one that only a lagging watch still shows.
 const SURELY_THERE_AFTER: SignedDuration = SignedDuration::from_mins(1);
 
-/// What keeps a cluster from beginning: volumes of a database that nobody knows the way to.
+/// What keeps a cluster from beginning: volumes of a database that nobody knows the way to, or a status that was lost before the watches
+/// have shown what it was about.
 pub(super) fn obstacle(seen: &ClusterSnapshot) -> Option<Hold> {
+    let unseen = seen.kube.unseen.iter().next();
+    if let Some(first) = unseen.filter(|_| seen.kube.recorded.groups.is_empty()) {
+        let number = seen.kube.unseen.len();
+        let sentence =
+            format!("nothing is recorded, and {number} objects that were made a moment ago are not seen yet, such as {first}");
+        let hold = Hold::new(
+            reasons::WAITING_FOR_PROCESSES,
+            &seen.desired.name,
+            sentence,
+            "the watches showing them, within two minutes",
+        );
+        return Some(hold.compared(format!("{number} not seen"), "0"));
+    }
     let claims = &seen.kube.claims;
     let volumes = claims.len();
     let first = claims.keys().next()?;
@@ -70,8 +84,9 @@ fn read_all_back(draft: &mut Draft<'_>) {
     let pods =
         pods.filter_map(|(name, pod)| Some((known_by(desired, pod.group.as_ref()?, name, str::to_owned)?, pod.domain.clone())));
     let claims = kube.claims.iter();
-    let claims =
-        claims.filter_map(|(name, claim)| Some((known_by(desired, claim.group.as_ref()?, name, objects::claim_name)?, None)));
+    let claims = claims.filter_map(|(name, claim)| {
+        Some((known_by(desired, claim.group.as_ref()?, name, objects::claim_name)?, claim.domain.clone()))
+    });
     for (id, domain) in pods.chain(claims) {
         if let Some(group) = found(id, domain) {
             draft.status.last_number = draft.status.last_number.max(id.number().unwrap_or(0));
@@ -151,7 +166,11 @@ fn take_strays_in(draft: &mut Draft<'_>) {
         if is_recorded || strays.iter().any(|stray| stray.id == id) {
             continue;
         }
-        if claim.bound { unknown.push((name, id)) } else { strays.push(Stray { name, uid: &claim.uid, id, domain: None }) }
+        if claim.bound {
+            unknown.push((name, id))
+        } else {
+            strays.push(Stray { name, uid: &claim.uid, id, domain: claim.domain.as_ref() })
+        }
     }
     for (claim, id) in unknown {
         let sentence =

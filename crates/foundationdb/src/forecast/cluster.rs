@@ -407,6 +407,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         uid: format!("uid-{}", name(&claim.metadata)),
         resource_version: "5".to_owned(),
         group,
+        domain: label(&claim.metadata, labels::DISTRIBUTION_KEY),
         deleted_since: None,
         asked_for: claim.metadata.annotations.as_ref().and_then(|all| all.get(annotations::ASKED_FOR).cloned()),
         given: objects::Tags::found(&claim.metadata),

@@ -104,7 +104,7 @@ fn bring_up(cluster: &mut Cluster, id: &ProcessGroupId, group: &ProcessGroup) {
         cluster.dead.insert(id.0.clone());
     }
     if group.class.is_stateful() {
-        let (claim, facts) = claim_facts(&objects::claim(&desired, group.class, id), Some(id.clone()));
+        let (claim, facts) = claim_facts(&objects::claim(&desired, id, group), Some(id.clone()));
         cluster.kube.claims.insert(claim, facts.into());
     }
     if group.conditions.contains_key(&GroupCondition::MissingPod) {

@@ -5,22 +5,26 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{annotations, claim_asked_for, claim_name, metadata, pod_name};
-use crate::{Desired, ProcessClass, ProcessGroupId};
+use super::{annotations, claim_asked_for, claim_name, labels, metadata, pod_name};
+use crate::{Desired, ProcessClass, ProcessGroup, ProcessGroupId};
 
 pub(super) const DEFAULT_ACCESS_MODE: &str = "ReadWriteOnce";
 const DEFAULT_SIZE: &str = "128G";
 const SIZE: &str = "storage";
 
 /// The volume claim of a process group. It has an owner only if volumes are to go with the cluster: otherwise deleting the cluster must
-/// not delete its data.
-pub fn claim(desired: &Desired, class: ProcessClass, group: &ProcessGroupId) -> PersistentVolumeClaim {
+/// not delete its data. It has the fault domain of its process group, which nothing else may remember then.
+pub fn claim(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup) -> PersistentVolumeClaim {
+    let class = of.class;
     let template = template(desired, class);
     let name = claim_name(&pod_name(desired, class, group));
     let mut metadata = metadata::group_metadata(desired, name, template.map(|template| &template.metadata), class, group);
     metadata.owner_references = desired.delete_volumes.then(|| vec![metadata::owner(desired)]);
     let digest = claim_asked_for(desired, class);
     metadata.annotations.get_or_insert_default().insert(annotations::ASKED_FOR.to_owned(), digest);
+    if let Some(domain) = of.domain_key() {
+        metadata.labels.get_or_insert_default().insert(labels::DISTRIBUTION_KEY.to_owned(), domain.to_owned());
+    }
 
     let mut spec = template.and_then(|template| template.spec.clone()).unwrap_or_default();
     spec.access_modes = spec.access_modes.filter(|modes| !modes.is_empty());

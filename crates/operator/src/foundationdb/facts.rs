@@ -87,6 +87,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         uid: claim.uid().unwrap_or_default(),
         resource_version: claim.resource_version().unwrap_or_default(),
         group: group(claim),
+        domain: claim.labels().get(labels::DISTRIBUTION_KEY).cloned(),
         deleted_since: claim.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         asked_for: annotation(claim, ASKED_FOR),
         given: Tags::found(&claim.metadata),

@@ -5,8 +5,10 @@ use std::time::Duration;
 use quorate_api::foundationdb::{FoundationDBCluster, FoundationDBClusterStatus};
 use quorate_fdb_client::{Look, Octets, Range, Row, Seen, Target, TlsIdentity};
 use quorate_foundationdb::LockWish;
+use quorate_foundationdb::decide::READ_BACK;
 use quorate_foundationdb::lock::{self, LockReport};
 
+use super::recorded_journal;
 use crate::ClusterKey;
 
 /// How long the database may take to answer; it is slowest exactly when it matters.
@@ -59,9 +61,13 @@ pub(crate) fn look(object: &FoundationDBCluster, lock: Option<&LockWish>) -> Loo
     Look { exclusions: exists, ranges: ranges.unwrap_or_default() }
 }
 
-/// Whether anybody has created it: we, as far as is recorded, or somebody before us.
+/// Whether anybody has created it: we, as far as is recorded or was on a record that was lost, or somebody before us.
 pub(crate) fn may_exist(object: &FoundationDBCluster) -> bool {
-    is_configured(object) || said(object.spec.seed_connection_string.as_ref()).is_some()
+    is_configured(object) || was_read_back(object) || said(object.spec.seed_connection_string.as_ref()).is_some()
+}
+
+fn was_read_back(object: &FoundationDBCluster) -> bool {
+    recorded_journal(object.status.as_ref()).0.values().any(|entry| entry.what == READ_BACK)
 }
 
 /// What was read of the lock, if it was asked for and could be read.

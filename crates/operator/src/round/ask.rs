@@ -5,6 +5,7 @@ use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Answer, Call, Seen};
 use quorate_foundationdb::{DatabaseReport, LockWish};
 use quorate_quorum::{Shared, Sighting};
+use tokio::time::Instant;
 
 use super::{Hands, Remembered};
 use crate::ClusterKey;
@@ -14,35 +15,36 @@ use crate::foundationdb::target::{lock_report, look, may_exist, patience, target
 const ASK_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);
 
 impl Hands {
-    /// Asks the database, unless it was asked just now and nothing was done to it since.
+    /// Asks the database, unless it was asked just now and nothing was done to it since. Also says when it was asked.
     pub(super) async fn ask(
         &self,
         key: &ClusterKey,
         object: &FoundationDBCluster,
         lock: Option<&LockWish>,
         before: &Remembered,
-    ) -> Sighting<Shared<DatabaseReport>> {
+    ) -> (Sighting<Shared<DatabaseReport>>, Option<Instant>) {
         let (now, _) = self.clock.now();
+        let asked = Some(Instant::now());
         // Nobody has created it yet, or nobody knows of it any more: then it is created, and asked afterwards.
         if before.sighting == Sighting::NotAsked && !before.database_changed && !may_exist(object) {
-            return Sighting::NotAsked;
+            return (Sighting::NotAsked, None);
         }
         if let Sighting::Seen { at, .. } = &before.sighting
             && !before.database_changed
             && *at <= now
             && now.duration_since(*at) < ASK_AT_MOST_EVERY
         {
-            return before.sighting.clone();
+            return (before.sighting.clone(), before.asked);
         }
         let why = match self.report(key, object, lock).await {
-            Ok(facts) => return Sighting::Seen { at: self.clock.now().0, facts: facts.into() },
+            Ok(facts) => return (Sighting::Seen { at: self.clock.now().0, facts: facts.into() }, asked),
             Err(why) => why,
         };
         let since = match before.sighting {
             Sighting::Unreachable { since, .. } => since,
             _ => now,
         };
-        Sighting::Unreachable { since, why }
+        (Sighting::Unreachable { since, why }, asked)
     }
 
     /// The database's own report, or why there is none.

@@ -52,6 +52,8 @@ pub(crate) struct Hands {
 pub(crate) struct Remembered {
     /// What the database said.
     pub(crate) sighting: Sighting<Shared<DatabaseReport>>,
+    /// When it was asked for that.
+    pub(crate) asked: Option<Instant>,
     /// Whether something was done to it since, so that what it said is old.
     pub(crate) database_changed: bool,
     /// What failed, as sentences.
@@ -64,19 +66,38 @@ pub(crate) struct Remembered {
     pub(crate) telling: Telling,
     /// What its user asked for.
     pub(crate) wished: Wished,
+    /// The connection string that its status recorded last, and of which object: a status can be lost, and the ConfigMap be seen as it
+    /// was before.
+    pub(crate) connection: Option<(String, String)>,
 }
 
 impl Default for Remembered {
     fn default() -> Self {
         Self {
             sighting: Sighting::NotAsked,
+            asked: None,
             database_changed: false,
             failures: vec![],
             taken: BTreeSet::new(),
             said: vec![],
             telling: Telling::default(),
             wished: Wished::default(),
+            connection: None,
         }
+    }
+}
+
+impl Remembered {
+    fn keep_connection(&mut self, object: &FoundationDBCluster) {
+        let recorded = object.status.as_ref().and_then(|status| status.connection_string.clone());
+        if let (Some(uid), Some(connection)) = (&object.metadata.uid, recorded.filter(|connection| !connection.is_empty())) {
+            self.connection = Some((uid.clone(), connection));
+        }
+    }
+
+    fn connection_of(&self, object: &FoundationDBCluster) -> Option<String> {
+        let (uid, connection) = self.connection.as_ref()?;
+        (object.metadata.uid.as_ref() == Some(uid)).then(|| connection.clone())
     }
 }
 
@@ -108,11 +129,12 @@ impl Hands {
         epoch: Epoch,
         mut remembered: Remembered,
     ) -> Outcome {
+        remembered.keep_connection(object);
         let mut seen = self.snapshot(object, kube, epoch, &remembered);
         remembered.wished.keep(object, &seen.desired);
         let brought_back = self.bring_back(object, &seen, &remembered).await;
         seen.kube.unseen.extend(brought_back.appears.iter().map(|(_, name)| name.clone()));
-        seen.database = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
+        (seen.database, remembered.asked) = self.ask(key, object, seen.desired.lock.as_ref(), &remembered).await;
         (seen.now, seen.steady_since) = self.clock.now();
         remembered.database_changed = false;
         remembered.sighting.clone_from(&seen.database);
@@ -125,6 +147,7 @@ impl Hands {
         }
         let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
         done.expected = brought_back;
+        done.asked = remembered.asked;
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
             Ok(()) => done.ended(),
             Err(Stopped::NotLeading) => Ended::Well,
@@ -150,12 +173,14 @@ impl Hands {
     ) -> ClusterSnapshot {
         let (now, steady_since) = self.clock.now();
         let status = remembered.telling.status(object);
+        let mut recorded = recorded_status(status);
+        recorded.connection = recorded.connection.or_else(|| remembered.connection_of(object));
         ClusterSnapshot {
             now,
             steady_since,
             epoch,
             desired: remembered.wished.of(object),
-            kube: KubeFacts { failures: remembered.failures.clone(), recorded: recorded_status(status), ..kube },
+            kube: KubeFacts { failures: remembered.failures.clone(), recorded, ..kube },
             database: remembered.sighting.clone(),
             journal: recorded_journal(status),
         }

@@ -220,9 +220,9 @@ impl Database {
         self.configuration.as_ref().map(|configuration| (configuration.storage_replicas, configuration.log_replicas))
     }
 
-    /// How many generations of the log are kept.
+    /// How many generations of the log are kept besides the current one, as the database itself counts them.
     pub fn generations(&self) -> usize {
-        self.logs.len()
+        self.logs.len().saturating_sub(1)
     }
 
     /// Since when commits are accepted, if they are.

@@ -27,6 +27,8 @@ impl World {
         object.metadata =
             ObjectMeta { name: object.metadata.name, namespace: object.metadata.namespace, ..ObjectMeta::default() };
         object.status = None;
+        // Whoever makes it again wants it to be looked after.
+        object.spec.skip = None;
         object.spec.seed_connection_string = self.databases.look(&known_as(), |database| database.map(Database::connection));
         self.faults.tell("somebody makes the object again");
         self.cluster.kubernetes.create(&object).ok();

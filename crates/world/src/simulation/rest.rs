@@ -43,7 +43,12 @@ impl World {
         });
         let usual = PATIENCE + Duration::try_from(wait).unwrap_or_default().max(A_POD_STAYS_ON_A_LOST_NODE);
         let waves = if self.faults.count(SHAPE) + self.faults.count(FAULT_DOMAINS) > 0 { WAVES } else { Duration::ZERO };
-        let data = if self.faults.count(MUCH_DATA) > 0 { COPIES } else { Duration::ZERO };
+        let data = match (self.faults.count(MUCH_DATA) > 0, waves.is_zero()) {
+            (false, _) => Duration::ZERO,
+            (true, true) => COPIES,
+            // Each wave takes minutes more.
+            (true, false) => COPIES * 2,
+        };
         Patience { usual, most: usual + waves + data }
     }
 
@@ -60,6 +65,12 @@ impl World {
             let open = open.filter_map(|group| serde_json::to_string(group).ok()).map(|group| format!("open: {group}"));
             held.chain(open).collect()
         })
+    }
+
+    /// Whether copies that take minutes are still being made: more of them may have been asked for.
+    pub(super) fn is_still_copying(&self) -> bool {
+        let missing = |database: Option<&Database>| database.and_then(Database::what_is_missing).is_some();
+        self.faults.count(MUCH_DATA) > 0 && self.databases.look(&scenery::known_as(), missing)
     }
 
     /// The newest wish is carried out and nothing is held.

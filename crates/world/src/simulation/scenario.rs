@@ -77,8 +77,8 @@ const FEW_NODES: &[&str] = &[NODES[0], NODES[2], NODES[4]];
 /// The copies of one of four storage processes take five minutes.
 const MUCH_DATA: u64 = 96_000_000_000;
 
-/// Everything that can go wrong.
-const EVERYTHING: &[Kind] = &[
+/// What goes wrong by itself, and what users ask for without changing the shape of the cluster.
+const MISHAPS: &[Kind] = &[
     Kind::PodDeleted,
     Kind::PodDeleted,
     Kind::PodEvicted,
@@ -115,6 +115,50 @@ const EVERYTHING: &[Kind] = &[
     Kind::AllPodsDeleted,
 ];
 
+/// Everything that can go wrong, and everything that can be asked for.
+const EVERYTHING: &[Kind] = &[
+    Kind::PodDeleted,
+    Kind::PodDeleted,
+    Kind::PodEvicted,
+    Kind::PodEvicted,
+    Kind::PodStuckTerminating,
+    Kind::ForeignPod,
+    Kind::NodeLost,
+    Kind::NodeLost,
+    Kind::ZoneLost,
+    Kind::NodesCordoned,
+    Kind::VolumesStuck,
+    Kind::VolumeLost,
+    Kind::DiskWorn,
+    Kind::ClockJump,
+    Kind::WatchesEnd,
+    Kind::HistoryForgotten,
+    Kind::Edit,
+    Kind::EditAndRevert,
+    Kind::Skip,
+    Kind::LeaseOutage,
+    Kind::LeaseDeleted,
+    Kind::HandOver,
+    Kind::HandOver,
+    Kind::Resize,
+    Kind::Knob,
+    Kind::Template,
+    Kind::Remove,
+    Kind::RemoveAtOnce,
+    Kind::ServerCrashed,
+    Kind::CoordinatorLost,
+    Kind::NodeTainted,
+    Kind::ExcludedByHand,
+    Kind::CoordinatorsByHand,
+    Kind::AllPodsDeleted,
+    Kind::Domains,
+    Kind::Domains,
+    Kind::Shape,
+    Kind::Shape,
+    Kind::ObjectMadeAgain,
+    Kind::StatusLost,
+];
+
 /// What most scenarios have in common.
 const USUAL: Scenario = Scenario {
     name: "",
@@ -145,10 +189,18 @@ impl Scenario {
     pub const ALL: &[Self] = &[
         Self {
             name: "everything",
-            about: "whatever can go wrong does",
+            about: "whatever can go wrong does, and whatever can be asked for is",
             calls_one_in: 12,
             events_one_in: 15,
             kinds: EVERYTHING,
+            ..USUAL
+        },
+        Self {
+            name: "mishaps",
+            about: "whatever can go wrong does, while the cluster keeps its shape",
+            calls_one_in: 12,
+            events_one_in: 15,
+            kinds: MISHAPS,
             ..USUAL
         },
         Self { name: "calm", about: "nothing goes wrong", calls_one_in: 0, events_one_in: 0, kinds: &[], ..USUAL },
@@ -404,15 +456,16 @@ impl Scenario {
         }
         let has = |wanted: fn(&Kind) -> bool| self.kinds.iter().any(wanted);
         let pick = chance.below(1 << 32);
-        if has(|kind| matches!(kind, Kind::Domains)) {
-            return chance.one_in(2).then_some(Trouble::Domains { pick });
+        if matches!(self.name, "everything" | "replacements") && chance.one_in(2) {
+            return Some(Trouble::Rationing { pick });
         }
-        (self.name == "replacements" && chance.one_in(2)).then_some(Trouble::Rationing { pick })
+        (has(|kind| matches!(kind, Kind::Domains)) && chance.one_in(2)).then_some(Trouble::Domains { pick })
     }
 
-    /// What the database is filled with when the calm ends.
-    pub(super) fn data(&self) -> Option<Trouble> {
-        self.bytes.map(|bytes| Trouble::MuchData { bytes })
+    /// What the database is filled with when the calm ends; in one of ten worlds where everything happens.
+    pub(super) fn data(&self, chance: &mut Chance) -> Option<Trouble> {
+        let bytes = self.bytes.or_else(|| (self.name == "everything" && chance.one_in(10)).then_some(MUCH_DATA));
+        bytes.map(|bytes| Trouble::MuchData { bytes })
     }
 
     /// The next trouble; none where nothing ever happens.

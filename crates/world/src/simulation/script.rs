@@ -171,9 +171,9 @@ impl Script {
             at += 5 + chance.below(90);
         }
         disturbances.extend(scenario.story.iter().map(|(at, trouble)| Disturbance::At(at * 1000, trouble.clone())));
-        let at_birth = scenario.wished_at_birth(&mut Chance::new(seed, 3));
-        disturbances.extend(at_birth.map(|wish| Disturbance::At(0, wish)));
-        disturbances.extend(scenario.data().map(|data| Disturbance::At(scenario.calm.as_secs() * 1000, data)));
+        let mut chance = Chance::new(seed, 3);
+        disturbances.extend(scenario.wished_at_birth(&mut chance).map(|wish| Disturbance::At(0, wish)));
+        disturbances.extend(scenario.data(&mut chance).map(|data| Disturbance::At(scenario.calm.as_secs() * 1000, data)));
         let mut chance = Chance::new(seed, 1);
         for number in numbers(&mut chance, scenario.calls_one_in) {
             disturbances.push(Disturbance::Call(number, call_fault(&mut chance)));

@@ -14,6 +14,8 @@ pub(super) const SHAPE: &str = "shape";
 pub(super) const FAULT_DOMAINS: &str = "fault domains";
 /// So many fields of a shape.
 const SHAPES: u64 = 12;
+/// Of six hosts one stays without logs then, where the first of another fault domain finds room.
+const ROOM_FOR_MOVES: i32 = 5;
 /// Volumes never shrink.
 const LARGER: &str = "192Gi";
 const STRATEGIES: [&str; 3] = ["Delete", "Replace", "ReplaceTransactionSystem"];
@@ -27,8 +29,9 @@ impl World {
 
     pub(super) fn ask_for_one_more_log(&self) {
         self.edit(|cluster| {
+            let most = if cluster.spec.distribution.is_some() { ROOM_FOR_MOVES } else { 6 };
             if let Some(logs) = cluster.spec.process_counts.as_mut().and_then(|counts| counts.log.as_mut())
-                && *logs < 6
+                && *logs < most
             {
                 *logs += 1;
                 self.faults.fault("edit", format!("a user asks for {logs} logs"));
@@ -38,8 +41,8 @@ impl World {
 
     /// Fewer than were there, and still enough for two copies and a zone to spare.
     pub(super) fn ask_for_less_for_a_while(&mut self, seconds: u64) {
-        let counts = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER).ok();
-        let before = counts.and_then(|cluster| cluster.spec.process_counts).and_then(|counts| counts.storage);
+        let Ok(cluster) = self.cluster.kubernetes.get::<FoundationDBCluster>(NAMESPACE, CLUSTER) else { return };
+        let before = cluster.spec.process_counts.and_then(|counts| counts.storage);
         if before == Some(3) {
             return;
         }
@@ -73,6 +76,9 @@ impl World {
         let what = if enabled { format!("{domains} logical fault domains") } else { "no logical fault domains".to_owned() };
         self.faults.fault(FAULT_DOMAINS, format!("a user asks for {what}"));
         self.edit(|cluster| {
+            if let Some(logs) = cluster.spec.process_counts.as_mut().and_then(|counts| counts.log.as_mut()) {
+                *logs = ROOM_FOR_MOVES.min(*logs);
+            }
             cluster.spec.distribution = Some(Distribution {
                 enabled: Some(enabled),
                 desired_fault_domains: Some(domains),

@@ -2,6 +2,7 @@
 
 use super::cluster::{Cluster, codes, group_id};
 use crate::BucketLimits;
+use crate::ProcessClass::{Log, Stateless, Storage};
 use crate::decide::ClusterDecision;
 
 const TWO_HOURS: i64 = 7200;
@@ -103,6 +104,37 @@ fn a_dead_one_whom_all_in_flight_wait_for_is_replaced_beyond_the_limit() {
     cluster.rounds(200);
     assert_eq!(cluster.marked(), [""; 0]);
     assert_eq!(codes(&cluster.decided()), [""; 0]);
+}
+
+/// Two storage servers run in every pod, but one in those of these.
+fn two_servers_in_each_pod_but(cluster: &mut Cluster, half_dead: &'static [&'static str]) {
+    cluster.spoil(move |report| {
+        let has_two = |process: &crate::ProcessReport| {
+            process.group.as_ref().is_some_and(|id| id.0.starts_with("storage") && !half_dead.contains(&id.0.as_str()))
+        };
+        let second = report.processes.iter().filter(|(_, process)| has_two(process));
+        let second: Vec<_> = second.map(|(at, process)| (at.replace(":4501", ":4503"), process.clone())).collect();
+        report.processes.extend(second);
+    });
+}
+
+#[test]
+fn one_that_is_half_dead_and_waited_for_is_replaced_beyond_the_limit_too() {
+    let mut cluster = Cluster::new(&[(Log, 4), (Stateless, 3), (Storage, 4)]);
+    cluster.desired.servers_per_pod.insert(Storage, 2);
+    two_servers_in_each_pod_but(&mut cluster, &[]);
+    let mut cluster = cluster.settled();
+    two_servers_in_each_pod_but(&mut cluster, &["storage-8", "storage-12"]);
+    cluster.rounds(3);
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-9"]);
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(3);
+    assert_eq!(cluster.marked(), ["storage-9"], "its successor may still come");
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(3);
+    assert!(cluster.marked().contains(&"storage-8"), "{:?} {:?}", cluster.marked(), cluster.decided().holds);
 }
 
 #[test]

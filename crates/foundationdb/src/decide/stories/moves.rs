@@ -196,6 +196,19 @@ fn who_is_being_made_again_does_not_make_its_zone_look_empty() {
 }
 
 #[test]
+fn who_goes_as_it_is_makes_no_domain_larger() {
+    let mut cluster = packed(4, 2);
+    let goes = cluster.kube.recorded.groups.keys().find(|id| id.0.starts_with("storage")).unwrap().0.clone();
+    cluster.desired.remove_without_exclusion.insert(goes);
+    cluster.round(1);
+    cluster.desired.distribution = None;
+    cluster.desired.generation += 1;
+    cluster.round(1);
+    let storage = cluster.kube.recorded.groups.values().filter(|group| group.class == Storage);
+    assert_eq!(storage.filter(|group| group.is_in_flight()).count(), 2, "a domain has two, and one that is gone is in none");
+}
+
+#[test]
 fn who_changes_its_mind_again_and_again_piles_nothing_up() {
     let mut cluster = packed(6, 3);
     // For now the database does not come to rest, so that nobody is excluded.

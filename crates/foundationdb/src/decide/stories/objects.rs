@@ -27,7 +27,7 @@ fn an_object_is_found_by_its_labels_whatever_others_are_asked_for() {
     };
     let (id, group) = cluster.kube.recorded.groups.iter().find(|(id, _)| id.0 == "storage-8").unwrap();
     let pod = crate::objects::pod(&cluster.desired, id, group, None);
-    let claim = crate::objects::claim(&cluster.desired, Storage, id);
+    let claim = crate::objects::claim(&cluster.desired, id, group);
     for labels in [pod.metadata.labels.unwrap(), claim.metadata.labels.unwrap()] {
         assert_eq!(identity.map(|key| labels[key].as_str()), ["sample", "storage-8", "storage"]);
         assert_eq!(["app", "group", "class"].map(|key| labels[key].as_str()), ["mine", "storage-8", "storage"]);

@@ -49,6 +49,35 @@ fn a_status_that_was_lost_is_not_begun_anew_with_what_the_object_was_made_with()
 }
 
 #[test]
+fn after_a_status_was_lost_no_database_is_created_before_the_coordinators_have_spoken() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.recorded = Recorded::default();
+    cluster.pass(5);
+    let mut seen = cluster.seen();
+    seen.database = Sighting::NotAsked;
+    let decision = decide(&seen);
+    let creates = |step: &String| step.contains("database");
+    assert!(!told(&decision).iter().any(creates), "{:?}", told(&decision));
+    let asked_for = decision.holds.iter().find(|hold| hold.sentence.starts_with("whether the database exists is not known"));
+    assert!(asked_for.is_some(), "{:?}", decision.holds);
+}
+
+#[test]
+fn after_a_status_was_lost_nothing_is_made_while_watches_are_behind() {
+    let mut cluster = Cluster::usual();
+    cluster.kube.recorded = Recorded::default();
+    // A pod that was made a moment ago; nobody may give its name away again.
+    let made = cluster.kube.pods.remove("sample-stateless-7").unwrap();
+    cluster.kube.unseen.insert("sample-stateless-7".to_owned());
+    let decision = cluster.round(5);
+    assert!(decision.steps.is_empty() && decision.status.groups.is_empty(), "{:?}", told(&decision));
+    assert_eq!(codes(&decision), ["WaitingForProcesses"]);
+    cluster.kube.unseen.clear();
+    cluster.kube.pods.insert("sample-stateless-7".to_owned(), made);
+    assert_eq!(cluster.round(5).status.groups.len(), 11);
+}
+
+#[test]
 fn a_status_that_was_lost_makes_nobody_one_that_never_served() {
     let mut cluster = another_image();
     cluster.kube.recorded = Recorded::default();
@@ -109,6 +138,23 @@ fn fault_domains_are_read_back_from_the_pods() {
         groups.values().map(|group| group.domain_key().map(str::to_owned)).collect()
     };
     assert_eq!(domains(&cluster.kube.recorded.groups), domains(&before), "nobody moves because a status was lost");
+}
+
+#[test]
+fn fault_domains_are_read_back_from_the_volumes_of_an_object_that_was_made_again() {
+    let mut cluster = Cluster::new(&[(Storage, 6), (Log, 3)]);
+    cluster.desired.distribution = Some(Distribution { domains: 3, required: false });
+    let mut cluster = cluster.settled();
+    let before = cluster.kube.recorded.clone();
+    cluster.kube.recorded = Recorded::default();
+    cluster.kube.pods.clear();
+    cluster.kube.config_map = None;
+    cluster.desired.seed_connection = before.connection;
+    let read_back = cluster.decided().status.groups;
+    let domains = |groups: &std::collections::BTreeMap<crate::ProcessGroupId, crate::ProcessGroup>| -> Vec<_> {
+        groups.iter().map(|(id, group)| (id.clone(), group.domain_key().map(str::to_owned))).collect()
+    };
+    assert_eq!(domains(&read_back), domains(&before.groups));
 }
 
 #[test]

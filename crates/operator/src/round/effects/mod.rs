@@ -5,11 +5,13 @@ mod described;
 mod kubernetes;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Target, TlsIdentity};
 use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
 use quorate_quorum::Effect;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{Ended, Expected, Hands};
@@ -17,6 +19,9 @@ use crate::ClusterKey;
 use crate::foundationdb::target::target;
 use crate::index::Kind;
 use described::described;
+
+/// What costs a recovery keeps its distance to the last one. For so long after the database was asked there was no other.
+const RECOVERIES_ARE_KNOWN_FOR: Duration = Duration::from_secs(10);
 
 /// Why an effect did not happen.
 pub(super) enum Stopped {
@@ -49,6 +54,8 @@ pub(super) struct Done {
     pub(super) failures: Vec<String>,
     pub(super) taken: BTreeSet<(Kind, String)>,
     pub(super) database_changed: bool,
+    /// When the database said what was decided by.
+    pub(super) asked: Option<Instant>,
     /// Something was not as it had been seen.
     changed: bool,
 }
@@ -74,8 +81,16 @@ impl Done {
             failures: vec![],
             taken: BTreeSet::new(),
             database_changed: false,
+            asked: None,
             changed: false,
         }
+    }
+
+    /// Whether the database said what was decided by so long ago that it may have recovered since: the answer took long, or the status
+    /// did. One that is down has nothing to keep its distance from, and answers late until something is done.
+    fn is_too_late(&self, seen: &ClusterSnapshot) -> bool {
+        let available = seen.database.last().is_some_and(|report| report.available);
+        available && self.asked.is_some_and(|asked| asked.elapsed() >= RECOVERIES_ARE_KNOWN_FOR)
     }
 
     pub(super) fn ended(&self) -> Ended {
@@ -114,6 +129,11 @@ impl Hands {
         for step in &decision.steps {
             let side = side(step);
             let disrupts = side == Side::Database && matches!(step.effect, Effect::TakesAway { .. });
+            if costs_a_recovery(step) && done.is_too_late(seen) {
+                done.changed = true;
+                disruption_failed |= disrupts;
+                continue;
+            }
             // What disrupts the database is put in order, coordinators before exclusions: after one that failed, the next would come
             // too early.
             if silent.contains(&side) || (disrupts && disruption_failed) || (lock_failed && step.guard.fence.is_some()) {
@@ -165,6 +185,15 @@ impl Hands {
             }
         }
     }
+}
+
+/// Whether a step makes the database recover.
+fn costs_a_recovery(step: &ClusterStep) -> bool {
+    matches!(
+        &step.effect,
+        Effect::Adds(Adds::Configuration(_))
+            | Effect::TakesAway { action: TakesAway::Exclude(_) | TakesAway::Coordinators(_) | TakesAway::Kill(_), .. }
+    )
 }
 
 pub(super) fn side(step: &ClusterStep) -> Side {

@@ -10,6 +10,7 @@ use quorate_operator::checked_wish;
 
 use super::super::news::Arrival;
 use super::memory::KNOWN_AFTER;
+use super::replacements::is_misfit;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
 use crate::database::Database;
@@ -133,8 +134,10 @@ impl Invariants {
         });
         let (held, _) = packing.held(live(after, class));
         let (_, full) = packing.band();
-        let known = |id: &str| groups_of(before).any(|group| group.id == id);
-        for group in live(after, class).filter(|group| !known(group.id)) {
+        // Whoever ever had a pod or a volume was put somewhere before, and is only recorded again.
+        let known = |id: &str| self.made.contains_key(id) || groups_of(before).any(|group| group.id == id);
+        let fresh: Vec<Group<'_>> = live(after, class).filter(|group| !known(group.id)).collect();
+        for group in fresh {
             let (id, domain) = (group.id, group.domain());
             self.demand(9, domain.is_some() == packing.on, || format!("{client} puts {id} into {domain:?}"));
             let inside = domain.and_then(|domain| held.get(domain)).copied();
@@ -156,7 +159,9 @@ impl Invariants {
     ) {
         let (client, packing) = (&arrival.client, Packing::of(after, class));
         let stays = |id: &str| live(after, class).any(|group| group.id == id);
-        let goes_anyway = |id: &str| of_class(after, class).any(|group| group.id == id && goes_anyway(group, before));
+        let goes_anyway = |id: &str| {
+            of_class(after, class).any(|group| group.id == id && (goes_anyway(group, before) || is_misfit(group, before, stage)))
+        };
         let concerns = |group: &Group<'_>| packing.on || group.domain().is_some();
         let moving: Vec<&str> = live(before, class)
             .filter(|group| concerns(group) && !stays(group.id) && !goes_anyway(group.id))
@@ -199,7 +204,12 @@ impl Invariants {
         let domains: BTreeMap<&str, Option<&str>> =
             cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten()).filter_map(home).collect();
         let mut on_hosts: BTreeMap<(&str, &str), BTreeMap<Option<&str>, &str>> = BTreeMap::new();
-        for pod in stage.world.pods.values().filter(|pod| pod.metadata.owner_references.is_some()) {
+        // Pods of an object that is gone go as well, and have a name that is given again.
+        let is_its = |pod: &&Pod| {
+            let mut owners = pod.metadata.owner_references.iter().flatten();
+            owners.any(|owner| Some(&owner.uid) == cluster.metadata.uid.as_ref())
+        };
+        for pod in stage.world.pods.values().filter(is_its) {
             let Some((id, domain)) = group_of(&pod.metadata).and_then(|id| domains.get_key_value(id.as_str())) else { continue };
             let label = pod.metadata.labels.as_ref().and_then(|labels| labels.get(labels::DISTRIBUTION_KEY)).map(String::as_str);
             let containers = pod.spec.iter().flat_map(|spec| spec.containers.iter());

@@ -12,7 +12,7 @@ use super::stage::{group_in, group_of, groups_of};
 use super::{Invariants, Stage};
 
 /// A delete may arrive a minute after it was sent, and what it was sent for may have been taken back meanwhile.
-const ARRIVES_AFTER: Duration = Duration::from_secs(90);
+pub(super) const ARRIVES_AFTER: Duration = Duration::from_secs(90);
 
 /// A create is late if it arrives so long after it was sent.
 const LATE: Duration = Duration::from_secs(5);
@@ -37,7 +37,9 @@ impl Invariants {
         }
         let id = group_in(pod);
         let group = stage.group(id);
-        self.demand(56, group.is_some(), || format!("{client} deleted pod {name}, and nobody has recorded {id}"));
+        self.demand(56, group.is_some() || self.was_to_go(id, arrival), || {
+            format!("{client} deleted pod {name}, and nobody has recorded {id}")
+        });
         let Some(group) = group else { return };
         // Who is marked while a delete is on its way was to get another pod, and keeps its volume.
         if group.is_marked() && self.memory.was_marked(id, arrival.sent) {

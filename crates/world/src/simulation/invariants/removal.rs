@@ -5,6 +5,7 @@ use std::time::Duration;
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 
 use super::super::news::Arrival;
+use super::objects::ARRIVES_AFTER;
 use super::stage::{Group, group_in};
 use super::{Invariants, Stage};
 
@@ -17,12 +18,17 @@ impl Invariants {
             return;
         }
         let group = stage.group(group_in(claim));
-        let to_go = group.is_some_and(Group::is_marked);
+        let to_go = group.is_some_and(Group::is_marked) || self.was_to_go(group_in(claim), arrival);
         self.demand(61, to_go, || format!("{client} deleted the volume claim {name}, whose process group is not to go"));
         let volume = claim["spec"]["volumeName"].as_str().unwrap_or_default();
         if let Some(group) = group {
             self.goes_empty(arrival, volume, group, stage);
         }
+    }
+
+    /// Whether a process group was on record as one that is to go when something was sent, and what was on record has been lost since.
+    pub(super) fn was_to_go(&self, id: &str, arrival: &Arrival) -> bool {
+        self.records_lost.is_some_and(|lost| arrival.at < lost + ARRIVES_AFTER) && self.memory.was_marked(id, arrival.sent)
     }
 
     /// 19: a process group goes when nothing is left on it, or when a user asked for it to go as it is. Even then no coordinator goes.

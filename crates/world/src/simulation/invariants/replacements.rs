@@ -110,10 +110,12 @@ impl Invariants {
                 });
             }
             if ration.by_fault_domain {
-                let going = still.values().flatten().filter_map(|id| groups_of(before).find(|group| group.id == *id));
-                let going = going.filter(|group| group.is_in_flight()).chain(automatic.iter().copied());
-                let domains: BTreeSet<&str> =
-                    going.map(|group| group.status.fault_domain.as_deref().unwrap_or(group.id)).collect();
+                // Where everybody is by the same look at the world: a pod may just have come to another host.
+                let going =
+                    still.values().flatten().filter(|id| groups_of(before).any(|one| one.id == **id && one.is_in_flight()));
+                let going = going.copied().chain(automatic.iter().map(|one| one.id)).collect::<BTreeSet<&str>>();
+                let going = groups_of(after).filter(|one| going.contains(one.id));
+                let domains: BTreeSet<String> = going.map(|one| zone(one, stage).unwrap_or_else(|| one.id.to_owned())).collect();
                 self.demand(54, domains.len() <= LIMIT, || format!("{client} replaces {id}, and {domains:?} are in flight then"));
             }
         }
@@ -169,23 +171,24 @@ fn goes_for_a_taint(group: Group<'_>) -> bool {
     GroupCondition::ALL.iter().copied().filter(fails).eq([GroupCondition::NodeTaintReplacing])
 }
 
-/// How many zones have process groups with a tainted node, and how many there are: hosts, where fault domains are logical.
+/// Where a process group is: its zone, or its host where fault domains are logical.
+fn zone(group: Group<'_>, stage: Stage<'_>) -> Option<String> {
+    if group.status.logical_fault_domain != Some(true) {
+        return group.status.fault_domain.clone();
+    }
+    let mut pods = stage.world.pods.values().filter(|pod| group_of(&pod.metadata).is_some_and(|id| id == group.id));
+    pods.find_map(|pod| pod.spec.as_ref()?.node_name.clone())
+}
+
+/// How many zones have process groups with a tainted node, and how many there are.
 fn tainted_zones(cluster: &FoundationDBCluster, stage: Stage<'_>) -> (usize, usize) {
-    let host = |id: &str| {
-        let mut pods = stage.world.pods.values().filter(|pod| group_of(&pod.metadata).is_some_and(|group| group == id));
-        pods.find_map(|pod| pod.spec.as_ref()?.node_name.clone())
-    };
-    let zone = |group: Group<'_>| match group.status.logical_fault_domain {
-        Some(true) => host(group.id),
-        _ => group.status.fault_domain.clone(),
-    };
+    let zones = |groups: Vec<Group<'_>>| groups.into_iter().filter_map(|group| zone(group, stage)).collect::<BTreeSet<_>>().len();
     let tainted = groups_of(cluster).filter(|group| group.has(GroupCondition::NodeTaintDetected));
-    let count = |zones: BTreeSet<String>| zones.len();
-    (count(tainted.filter_map(zone).collect()), count(groups_of(cluster).filter_map(zone).collect()))
+    (zones(tainted.collect()), zones(groups_of(cluster).collect()))
 }
 
 /// Whether a process group is asked to have another name or another volume.
-fn is_misfit(group: Group<'_>, cluster: &FoundationDBCluster, stage: Stage<'_>) -> bool {
+pub(super) fn is_misfit(group: Group<'_>, cluster: &FoundationDBCluster, stage: Stage<'_>) -> bool {
     let prefix = cluster.spec.process_group_id_prefix.as_deref().filter(|prefix| !prefix.is_empty());
     let class = group.class().map_or("", ProcessClass::name);
     let named = prefix.map_or_else(|| format!("{class}-"), |prefix| format!("{prefix}-{class}-"));
