@@ -167,9 +167,9 @@ fn take_strays_in(draft: &mut Draft<'_>) {
             continue;
         }
         if claim.bound {
-            unknown.push((name, id))
+            unknown.push((name, id));
         } else {
-            strays.push(Stray { name, uid: &claim.uid, id, domain: claim.domain.as_ref() })
+            strays.push(Stray { name, uid: &claim.uid, id, domain: claim.domain.as_ref() });
         }
     }
     for (claim, id) in unknown {

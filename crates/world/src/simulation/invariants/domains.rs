@@ -233,7 +233,10 @@ impl Invariants {
         for ((host, class), domains) in on_hosts {
             self.demand(7, domains.len() == 1, || format!("{host} has {domains:?} of class {class}"));
         }
-        for server in stage.database.iter().flat_map(|database| database.servers()) {
+        let others: BTreeSet<&String> =
+            stage.world.pods.values().filter(|pod| !is_its(pod)).filter_map(|pod| group_of(&pod.metadata)).collect();
+        let servers = stage.database.iter().flat_map(|database| database.servers());
+        for server in servers.filter(|server| !others.contains(&server.group)) {
             let Some(Some(domain)) = domains.get(server.group.as_str()) else { continue };
             self.demand(6, server.zone == *domain, || format!("{} of {domain} runs in zone {}", server.group, server.zone));
         }
