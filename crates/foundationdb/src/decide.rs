@@ -26,6 +26,7 @@ mod misconfigured;
 mod moves;
 mod pods;
 mod poke;
+mod precedence;
 mod removal;
 mod requested;
 mod revival;

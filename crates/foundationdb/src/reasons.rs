@@ -58,6 +58,8 @@ reasons! {
     LOCKED = "Locked",
     /// This operator may not take the lock of the database.
     LOCK_DENIED = "LockDenied",
+    /// A pod is not made yet: others need the hosts first.
+    POD_HELD = "PodHeld",
     /// A pod was not placed on a node.
     POD_PENDING = "PodPending",
     /// A pod is being deleted.

@@ -87,8 +87,8 @@ fn look_after(draft: &mut Draft<'_>, id: &ProcessGroupId, claim: &ClaimFacts, wa
     let name = objects::claim_name(&objects::pod_name(desired, draft.status.groups[id].class, id));
     let guard = Guard::epoch(draft.seen.epoch).and_object(&claim.uid, &claim.resource_version);
     if let Some(since) = claim.deleted_since {
-        let sentence = format!("the volume claim {name} of {id} is being deleted, so its data will be gone");
-        let hold = Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "the claim being gone");
+        let sentence = format!("the volume claim {name} of {id} is being deleted: its data is gone as soon as its pod is");
+        let hold = Hold::new(reasons::CLAIM_TERMINATING, id.to_string(), sentence, "its replacement, or the claim being gone");
         draft.holds.push(hold.compared("a claim that is being deleted", "none of this name").since(since));
         return;
     }

@@ -90,7 +90,8 @@ fn of_objects(
         pod.is_some_and(|pod| pod.deleted_since.is_some()) || claim.is_some_and(|claim| claim.deleted_since.is_some());
     let holds = [
         (GroupCondition::MissingPod, pod.is_none()),
-        (GroupCondition::MissingPvc, class.is_stateful() && claim.is_none()),
+        // One that is being deleted stays only until its pod is gone: what is on it can't be kept.
+        (GroupCondition::MissingPvc, class.is_stateful() && claim.is_none_or(|claim| claim.deleted_since.is_some())),
         (GroupCondition::MissingService, desired.routing.service_per_pod && service.is_none()),
         (GroupCondition::PodPending, pod.is_some_and(|pod| pod.phase == PodPhase::Pending && pod.node.is_none())),
         (GroupCondition::PodFailing, stuck || pod.is_some_and(is_failing)),

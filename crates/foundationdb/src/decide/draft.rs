@@ -113,14 +113,14 @@ impl<'a> Draft<'a> {
     pub(super) fn zone_budget(&self) -> Budget {
         let automation = &self.seen.desired.automation;
         let lasts = |since: jiff::Timestamp, patience: SignedDuration| self.seen.now.duration_since(since) < patience;
-        // A pod that is stuck on its way out fails sooner than it is left out of account; what it takes along is missing by itself.
+        // A pod or volume that is stuck on its way out fails sooner than it is left out of account; what it takes along is missing by itself.
         let is_left_out = |group: &ProcessGroup| {
             let since = group.conditions.get(&GroupCondition::ResourcesTerminating);
             since.is_some_and(|since| !lasts(*since, automation.ignore_terminating_after))
         };
         let counts = |group: &ProcessGroup, condition: GroupCondition, since: jiff::Timestamp| {
             let patience = match condition {
-                GroupCondition::PodFailing if is_left_out(group) => return false,
+                GroupCondition::PodFailing | GroupCondition::MissingPvc if is_left_out(group) => return false,
                 GroupCondition::PodPending => automation.ignore_pending_after,
                 GroupCondition::ResourcesTerminating => automation.ignore_terminating_after,
                 GroupCondition::MissingPod

@@ -2,6 +2,7 @@
 
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
+use super::precedence::Homeless;
 use super::{Adds, Draft, TakesAway, is_ours};
 use crate::{PodFacts, PodPhase, ProcessGroupId, objects, reasons};
 
@@ -10,13 +11,20 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let is_well = |pod: Option<&PodFacts>| pod.is_some_and(|pod| is_well(pod) && is_ours(&draft.seen.desired, pod));
     let unwell = draft.groups().filter(|(_, _, objects)| !is_well(objects.pod));
     let ids: Vec<ProcessGroupId> = unwell.map(|(id, ..)| id.clone()).collect();
+    if ids.is_empty() {
+        return;
+    }
+    let homeless = Homeless::of(draft);
     for id in ids {
         let group = &draft.status.groups[&id];
         let name = objects::pod_name(&draft.seen.desired, group.class, &id);
         match draft.roster.pod(&id, group.class) {
             // Its data is elsewhere; it is not made again only to be removed.
             None if draft.is_done_with(&id, group) => {}
-            None => create(draft, &id, &name),
+            None => match homeless.come_first(draft, &id) {
+                Some(hold) => draft.holds.push(hold),
+                None => create(draft, &id, &name),
+            },
             Some(pod) if !is_ours(&draft.seen.desired, pod) => draft.holds.push(not_ours(&id, &name)),
             Some(pod) => look_after(draft, &id, &name, pod),
         }

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
-use quorate_quorum::{Gate, Guard, Hold, JournalEntry, Severity, Step};
+use quorate_quorum::{Effect, Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
-use super::{Adds, Draft, TakesAway, exclusion, is_ours, lock, making_room};
+use super::{Adds, ClusterStep, Draft, TakesAway, exclusion, is_ours, lock, making_room};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{OPEN_AFTER, UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
@@ -197,12 +197,20 @@ fn moves_from_nowhere<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     draft.moving_away.iter().filter(|(host, _)| !known.contains(*host)).map(|(_, address)| *address).collect()
 }
 
-/// Whether pod, volume and service are gone.
+/// Whether pod, volume and service are gone, and none of them is being made.
 fn nothing_is_left(draft: &Draft<'_>, id: &ProcessGroupId) -> bool {
     let name = objects::pod_name(&draft.seen.desired, draft.status.groups[id].class, id);
     let kube = &draft.seen.kube;
     let claim = objects::claim_name(&name);
-    !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
+    // Whose exclusion was found to be for nothing in this decision may have been given a pod before.
+    let is_made = |step: &ClusterStep| match &step.effect {
+        Effect::Adds(Adds::Pod(pod)) => pod.metadata.name.as_ref() == Some(&name),
+        Effect::Adds(Adds::Claim(made)) => made.metadata.name.as_ref() == Some(&claim),
+        Effect::Adds(Adds::Service(service)) => service.metadata.name.as_ref() == Some(&name),
+        _ => false,
+    };
+    !draft.steps.iter().any(is_made)
+        && !kube.pods.get(&name).is_some_and(|pod| is_ours(&draft.seen.desired, pod))
         && !kube.claims.contains_key(&claim)
         && !kube.unseen.contains(&name)
         && !kube.unseen.contains(&claim)

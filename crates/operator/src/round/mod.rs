@@ -54,6 +54,8 @@ pub(crate) struct Remembered {
     pub(crate) sighting: Sighting<Shared<DatabaseReport>>,
     /// When it was asked for that.
     pub(crate) asked: Option<Instant>,
+    /// Since when what costs a recovery was not sent, because every answer came too late for it.
+    pub(crate) late_since: Option<Instant>,
     /// Whether something was done to it since, so that what it said is old.
     pub(crate) database_changed: bool,
     /// What failed, as sentences.
@@ -76,6 +78,7 @@ impl Default for Remembered {
         Self {
             sighting: Sighting::NotAsked,
             asked: None,
+            late_since: None,
             database_changed: false,
             failures: vec![],
             taken: BTreeSet::new(),
@@ -148,6 +151,7 @@ impl Hands {
         let mut done = Done::new(key, object, self.identity.as_ref(), &decision, &remembered.taken);
         done.expected = brought_back;
         done.asked = remembered.asked;
+        done.late_since = remembered.late_since;
         let ended = match self.carry_out(object, &seen, &decision, &mut done, &mut remembered).await {
             Ok(()) => done.ended(),
             Err(Stopped::NotLeading) => Ended::Well,
@@ -160,6 +164,7 @@ impl Hands {
             }
         };
         remembered.database_changed = done.database_changed;
+        remembered.late_since = done.is_late.then(|| done.late_since.unwrap_or_else(Instant::now));
         Outcome { remembered, decision, measured, expected: done.expected, ended }
     }
 

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_foundationdb::{ProcessClass, labels, reasons};
 use quorate_operator::checked_wish;
+use quorate_quorum::buckets::REPLACEMENTS_IN_FLIGHT;
 
 use super::run::World;
 use super::trouble::MUCH_DATA;
@@ -114,6 +115,7 @@ impl World {
                 reasons::COORDINATOR_GOES_FIRST,
                 reasons::MOVES_HELD,
                 reasons::REPLACEMENT_HELD,
+                REPLACEMENTS_IN_FLIGHT,
                 reasons::RESTART_HELD,
             ];
             let is_explained = |reason: &str| {

@@ -464,6 +464,22 @@ mod tests {
         ("replacements", 140_000_057),
         ("records", 140_000_085),
         ("replacements", 160_000_593),
+        ("everything", 200_000_107),
+        ("everything", 200_000_198),
+        ("everything", 200_000_308),
+        ("everything", 200_000_358),
+        ("everything", 210_000_829),
+        ("everything", 210_000_840),
+        ("everything", 220_000_295),
+        ("everything", 220_001_310),
+        ("everything", 220_001_651),
+        ("everything", 220_002_133),
+        ("everything", 220_002_451),
+        ("everything", 230_000_904),
+        ("everything", 230_001_437),
+        ("everything", 230_002_740),
+        ("everything", 230_003_312),
+        ("everything", 230_005_253),
     ];
 
     #[test]

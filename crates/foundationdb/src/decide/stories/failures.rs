@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::cluster::{Cluster, codes};
-use crate::{AtMost, GroupCondition, NodeFacts, PodFacts, PodPhase};
+use crate::{AtMost, GroupCondition, NodeFacts, PodFacts, PodPhase, PodUpdate};
 
 const TWO_HOURS: i64 = 7200;
 
@@ -33,6 +33,37 @@ fn whoever_comes_back_in_time_stays() {
     cluster.dead.clear();
     cluster.rounds(60);
     assert!(cluster.marked().is_empty());
+}
+
+/// Kubernetes keeps a volume that is being deleted as long as its pod is there; nobody takes the deletion back.
+#[test]
+fn whose_volume_is_being_deleted_is_replaced_while_it_still_serves() {
+    let mut cluster = Cluster::usual();
+    let now = cluster.now;
+    cluster.kube.claims.get_mut("sample-storage-8-data").unwrap().deleted_since = Some(now);
+    let decision = cluster.round(5);
+    assert!(codes(&decision).contains(&"ClaimTerminating"), "{:?}", decision.holds);
+    cluster.rounds(2);
+    cluster.pass(TWO_HOURS);
+    let done = cluster.rounds(100);
+    let at = |what: &str| done.iter().position(|step| step == what).unwrap_or_else(|| panic!("{what}: {done:?}"));
+    assert!(at("create pod sample-storage-12") < at("exclude locality_instance_id:storage-8"));
+    assert!(at("exclude locality_instance_id:storage-8") < at("delete pod sample-storage-8"));
+}
+
+#[test]
+fn a_volume_that_is_being_deleted_holds_other_zones_up_for_a_while_only() {
+    let mut cluster = Cluster::usual();
+    let now = cluster.now;
+    cluster.kube.claims.get_mut("sample-storage-8-data").unwrap().deleted_since = Some(now);
+    cluster.rounds(2);
+    cluster.desired.automation.pod_update = PodUpdate::Delete;
+    cluster.desired.image = "fdb:another".to_owned();
+    let elsewhere = "delete pod sample-storage-9".to_owned();
+    assert!(!cluster.rounds(10).contains(&elsewhere));
+    cluster.pass(cluster.desired.automation.ignore_terminating_after.as_secs());
+    let done = cluster.rounds(40);
+    assert!(done.contains(&elsewhere), "{done:?} {:?}", cluster.decided().holds);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod making_room;
 mod moves;
 mod objects;
 mod poke;
+mod precedence;
 mod properties;
 mod reasons;
 mod removal;

@@ -99,6 +99,7 @@ const EXAMPLES: &[(Change, usize)] = &[
     ),
     (|cluster| cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDatacenter, 0),
     (|cluster| cluster.kube.config_map.as_mut().unwrap().owner = None, 0),
+    (|cluster| *cluster = super::precedence::halfway_when_all_pods_are_lost(), 0),
     (|cluster| cluster.pod("storage-8").deleted_since = Some(cluster.now), 0),
     (|cluster| cluster.pod("storage-8").owner = Some("somebody else".to_owned()), 0),
     (|cluster| cluster.pod("storage-8").ready = false, 0),

@@ -453,3 +453,18 @@ fn who_vanished_from_where_nobody_saw_it_stays_while_data_moves_away_from_there(
     cluster.unspoil();
     assert!(cluster.rounds(60).contains(&"delete claim sample-storage-8-data".to_owned()));
 }
+
+#[test]
+fn one_that_is_to_go_before_it_had_a_pod_is_not_forgotten_in_the_moment_in_which_it_gets_one() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.automation.exclude_by_locality = false;
+    // It was recorded, and then nothing of it could be made.
+    cluster.kube.recorded.groups.insert(group_id("storage-12"), crate::ProcessGroup::new(Storage));
+    cluster.desired.remove.insert("storage-12".to_owned());
+    for _ in 0..100 {
+        let decision = cluster.round(5);
+        let (pods, groups) = (&cluster.kube.pods, &decision.status.groups);
+        assert!(pods.values().all(|pod| groups.contains_key(pod.group.as_ref().unwrap())), "{:?}", told(&decision));
+    }
+    assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-12")));
+}

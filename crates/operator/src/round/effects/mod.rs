@@ -22,6 +22,8 @@ use described::described;
 
 /// What costs a recovery keeps its distance to the last one. For so long after the database was asked there was no other.
 const RECOVERIES_ARE_KNOWN_FOR: Duration = Duration::from_secs(10);
+/// A database that has answered late for so long, while nothing was sent to it, will not answer sooner.
+const ANSWERS_ARE_LATE_FOR: Duration = Duration::from_secs(300);
 
 /// Why an effect did not happen.
 pub(super) enum Stopped {
@@ -56,6 +58,10 @@ pub(super) struct Done {
     pub(super) database_changed: bool,
     /// When the database said what was decided by.
     pub(super) asked: Option<Instant>,
+    /// Since when what costs a recovery was not sent in any round, because its report had become too old.
+    pub(super) late_since: Option<Instant>,
+    /// Whether something was not sent for that in this round.
+    pub(super) is_late: bool,
     /// Something was not as it had been seen.
     changed: bool,
 }
@@ -82,15 +88,19 @@ impl Done {
             taken: BTreeSet::new(),
             database_changed: false,
             asked: None,
+            late_since: None,
+            is_late: false,
             changed: false,
         }
     }
 
-    /// Whether the database said what was decided by so long ago that it may have recovered since: the answer took long, or the status
-    /// did. One that is down has nothing to keep its distance from, and answers late until something is done.
-    fn is_too_late(&self, seen: &ClusterSnapshot) -> bool {
+    /// How long ago the database said what was decided by, if that is too long for what costs a recovery. One that is down has nothing to
+    /// keep its distance from, and answers late until something is done.
+    fn too_late(&self, seen: &ClusterSnapshot) -> Option<Duration> {
         let available = seen.database.last().is_some_and(|report| report.available);
-        available && self.asked.is_some_and(|asked| asked.elapsed() >= RECOVERIES_ARE_KNOWN_FOR)
+        let age = self.asked.filter(|_| available)?.elapsed();
+        let late_for = self.late_since.map(|since| since.elapsed()).unwrap_or_default();
+        may_have_recovered_unseen(age, late_for).then_some(age)
     }
 
     pub(super) fn ended(&self) -> Ended {
@@ -129,8 +139,15 @@ impl Hands {
         for step in &decision.steps {
             let side = side(step);
             let disrupts = side == Side::Database && matches!(step.effect, Effect::TakesAway { .. });
-            if costs_a_recovery(step) && done.is_too_late(seen) {
-                done.changed = true;
+            if costs_a_recovery(step)
+                && let Some(age) = done.too_late(seen)
+            {
+                let why = format!(
+                    "not sent, for what the database said is {} s old and it may have recovered since; it is asked again",
+                    age.as_secs()
+                );
+                done.failures.push(format!("{}: {why}", described(step)));
+                done.is_late = true;
                 disruption_failed |= disrupts;
                 continue;
             }
@@ -187,6 +204,12 @@ impl Hands {
     }
 }
 
+/// Whether the database may have recovered since it was asked: the answer took long, or writing the status did. If that is so for
+/// minutes, waiting for a quick answer would be waiting for ever.
+fn may_have_recovered_unseen(age: Duration, late_for: Duration) -> bool {
+    age >= RECOVERIES_ARE_KNOWN_FOR && late_for < ANSWERS_ARE_LATE_FOR
+}
+
 /// Whether a step makes the database recover.
 fn costs_a_recovery(step: &ClusterStep) -> bool {
     matches!(
@@ -220,4 +243,18 @@ fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
         _ => return None,
     };
     Some((kind, metadata.name.as_deref().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_report_is_asked_for_again_but_not_for_ever() {
+        let seconds = Duration::from_secs;
+        assert!(!may_have_recovered_unseen(seconds(9), seconds(0)));
+        assert!(may_have_recovered_unseen(seconds(10), seconds(0)));
+        assert!(may_have_recovered_unseen(seconds(19), seconds(299)));
+        assert!(!may_have_recovered_unseen(seconds(19), seconds(300)), "it always answers late");
+    }
 }

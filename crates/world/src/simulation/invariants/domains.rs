@@ -129,7 +129,9 @@ impl Invariants {
     ) {
         let (client, packing) = (&arrival.client, Packing::of(after, class));
         let (used, needed) = (packing.domains.len(), after.spec.redundancy_mode().minimum_fault_domains() as usize);
-        self.demand(65, !packing.on || used >= needed, || {
+        // A user may just have asked for a mode that needs more of them than are in use.
+        let used_before = Packing::of(before, class).domains.len();
+        self.demand(65, !packing.on || used >= needed.min(used_before), || {
             format!("{client} uses {used} fault domains of class {class}, and {needed} are needed")
         });
         let (held, _) = packing.held(live(after, class));
@@ -160,7 +162,9 @@ impl Invariants {
         let (client, packing) = (&arrival.client, Packing::of(after, class));
         let stays = |id: &str| live(after, class).any(|group| group.id == id);
         let goes_anyway = |id: &str| {
-            of_class(after, class).any(|group| group.id == id && (goes_anyway(group, before) || is_misfit(group, before, stage)))
+            // Who was asked to go as it is may be forgotten in the same moment.
+            let mut known = of_class(after, class).chain(of_class(before, class));
+            known.any(|group| group.id == id && (goes_anyway(group, before) || is_misfit(group, before, stage)))
         };
         let concerns = |group: &Group<'_>| packing.on || group.domain().is_some();
         let moving: Vec<&str> = live(before, class)
@@ -242,11 +246,15 @@ impl Invariants {
         }
     }
 
-    /// 1: at rest every domain in use holds as many as it should, and nobody is anywhere else.
+    /// 1 and 65: at rest every domain in use holds as many as it should, nobody is anywhere else, and enough are in use.
     pub(super) fn domains_are_filled_evenly(&mut self, stage: Stage<'_>) {
         let Some(cluster) = stage.cluster() else { return };
         for class in CLASSES {
             let packing = Packing::of(cluster, class);
+            let (used, needed) = (packing.domains.len(), cluster.spec.redundancy_mode().minimum_fault_domains() as usize);
+            self.demand(65, !packing.on || used >= needed, || {
+                format!("{used} fault domains of class {class} are in use, and {needed} are needed")
+            });
             let (held, elsewhere) = packing.held(live(cluster, class));
             let (lo, hi) = packing.band();
             self.demand(1, elsewhere == 0 && held.values().all(|inside| (lo..=hi).contains(inside)), || {

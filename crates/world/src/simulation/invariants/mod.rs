@@ -92,6 +92,12 @@ impl Invariants {
         self.groups.clear();
         self.epoch = 0;
         self.records_lost = Some(stage.now);
+        // What servers were told last is the newest that anybody still knows.
+        let told =
+            stage.world.config_maps.values().find_map(|map| map.data.as_ref()?.get(quorate_foundationdb::objects::CLUSTER_FILE));
+        if let Some(newest) = told.and_then(|told| self.connections.iter().rposition(|known| known == told)) {
+            self.connections.truncate(newest + 1);
+        }
     }
 
     /// Looks at the world as it is, after every step.

@@ -41,8 +41,8 @@ impl Invariants {
             format!("{client} deleted pod {name}, and nobody has recorded {id}")
         });
         let Some(group) = group else { return };
-        // Who is marked while a delete is on its way was to get another pod, and keeps its volume.
-        if group.is_marked() && self.memory.was_marked(id, arrival.sent) {
+        // Who is marked while a delete is on its way was to get another pod, and keeps its volume. A mark may be lost with the status.
+        if group.is_marked() && self.memory.was_marked(id, arrival.sent) || self.was_to_go(id, arrival) {
             let server = self.memory.servers.get(id).map(|(server, _)| server.volume.clone());
             self.goes_empty(arrival, &server.unwrap_or_default(), group, stage);
             self.goes_while_the_database_answers(arrival, group, stage);
