@@ -480,6 +480,9 @@ mod tests {
         ("everything", 230_002_740),
         ("everything", 230_003_312),
         ("everything", 230_005_253),
+        ("everything", 230_006_089),
+        ("everything", 230_006_139),
+        ("everything", 230_006_746),
     ];
 
     #[test]

@@ -56,14 +56,16 @@ impl Memory {
             self.connection = Some((connection, stage.now));
         }
         let mut running: Vec<Running<'_>> = database.running().collect();
-        // Coordinators are the first server of their pod.
+        // The first server stands for its pod. Somebody may have made another one of it a coordinator by hand.
         running.sort_by(|one, other| other.address().cmp(one.address()));
-        for server in running {
-            self.take_in_server(server, stage.now);
+        let coordinating: BTreeSet<&str> =
+            running.iter().filter(|server| server.coordinates()).map(|server| server.group()).collect();
+        for server in &running {
+            self.take_in_server(server, coordinating.contains(server.group()), stage.now);
         }
     }
 
-    fn take_in_server(&mut self, server: Running<'_>, now: Instant) {
+    fn take_in_server(&mut self, server: &Running<'_>, coordinates: bool, now: Instant) {
         let excluded = server.is_excluded();
         if !excluded {
             match self.included.get_mut(server.group()) {
@@ -73,10 +75,10 @@ impl Memory {
         }
         match self.servers.get_mut(server.group()) {
             Some((known, last)) if server.is(known) => {
-                (known.excluded, known.coordinates, *last) = (excluded, server.coordinates(), now);
+                (known.excluded, known.coordinates, *last) = (excluded, coordinates, now);
             }
             _ => {
-                let server = server.server();
+                let server = Server { coordinates, ..server.server() };
                 self.volumes.insert(server.volume.clone(), server.group.clone());
                 self.servers.insert(server.group.clone(), (server, now));
             }
