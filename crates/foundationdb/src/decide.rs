@@ -30,6 +30,7 @@ mod precedence;
 mod removal;
 mod requested;
 mod revival;
+mod room;
 mod roster;
 mod services;
 mod shrink;

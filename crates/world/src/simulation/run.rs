@@ -483,6 +483,7 @@ mod tests {
         ("everything", 230_006_089),
         ("everything", 230_006_139),
         ("everything", 230_006_746),
+        ("everything", 240_000_662),
     ];
 
     #[test]

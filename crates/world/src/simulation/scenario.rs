@@ -27,6 +27,8 @@ pub struct Scenario {
     bytes: Option<u64>,
     /// What may happen to the cluster, as often as it is written here.
     kinds: &'static [Kind],
+    /// The same; where everything happens.
+    more_kinds: &'static [Kind],
     /// What happens in every world of it, and after how many seconds.
     pub(super) story: &'static [(u64, Trouble)],
 }
@@ -115,49 +117,8 @@ const MISHAPS: &[Kind] = &[
     Kind::AllPodsDeleted,
 ];
 
-/// Everything that can go wrong, and everything that can be asked for.
-const EVERYTHING: &[Kind] = &[
-    Kind::PodDeleted,
-    Kind::PodDeleted,
-    Kind::PodEvicted,
-    Kind::PodEvicted,
-    Kind::PodStuckTerminating,
-    Kind::ForeignPod,
-    Kind::NodeLost,
-    Kind::NodeLost,
-    Kind::ZoneLost,
-    Kind::NodesCordoned,
-    Kind::VolumesStuck,
-    Kind::VolumeLost,
-    Kind::DiskWorn,
-    Kind::ClockJump,
-    Kind::WatchesEnd,
-    Kind::HistoryForgotten,
-    Kind::Edit,
-    Kind::EditAndRevert,
-    Kind::Skip,
-    Kind::LeaseOutage,
-    Kind::LeaseDeleted,
-    Kind::HandOver,
-    Kind::HandOver,
-    Kind::Resize,
-    Kind::Knob,
-    Kind::Template,
-    Kind::Remove,
-    Kind::RemoveAtOnce,
-    Kind::ServerCrashed,
-    Kind::CoordinatorLost,
-    Kind::NodeTainted,
-    Kind::ExcludedByHand,
-    Kind::CoordinatorsByHand,
-    Kind::AllPodsDeleted,
-    Kind::Domains,
-    Kind::Domains,
-    Kind::Shape,
-    Kind::Shape,
-    Kind::ObjectMadeAgain,
-    Kind::StatusLost,
-];
+/// What changes the shape of the cluster, or takes away what is known of it.
+const UPHEAVALS: &[Kind] = &[Kind::Domains, Kind::Domains, Kind::Shape, Kind::Shape, Kind::ObjectMadeAgain, Kind::StatusLost];
 
 /// What most scenarios have in common.
 const USUAL: Scenario = Scenario {
@@ -170,6 +131,7 @@ const USUAL: Scenario = Scenario {
     nodes: &NODES,
     bytes: None,
     kinds: &[],
+    more_kinds: &[],
     story: &[],
 };
 
@@ -192,7 +154,8 @@ impl Scenario {
             about: "whatever can go wrong does, and whatever can be asked for is",
             calls_one_in: 12,
             events_one_in: 15,
-            kinds: EVERYTHING,
+            kinds: MISHAPS,
+            more_kinds: UPHEAVALS,
             ..USUAL
         },
         Self {
@@ -454,7 +417,7 @@ impl Scenario {
         if self.name == "shared" {
             return Some(Trouble::SharedDomains);
         }
-        let has = |wanted: fn(&Kind) -> bool| self.kinds.iter().any(wanted);
+        let has = |wanted: fn(&Kind) -> bool| self.kinds.iter().chain(self.more_kinds).any(wanted);
         let pick = chance.below(1 << 32);
         if matches!(self.name, "everything" | "replacements") && chance.one_in(2) {
             return Some(Trouble::Rationing { pick });
@@ -470,7 +433,7 @@ impl Scenario {
 
     /// The next trouble; none where nothing ever happens.
     pub(super) fn troubles(&self, chance: &mut Chance) -> Option<Trouble> {
-        let kind = *chance.pick(self.kinds)?;
+        let kind = *chance.pick(&[self.kinds, self.more_kinds].concat())?;
         let pick = chance.below(1 << 32);
         let seconds = 20 + chance.below(400);
         let keeps_running = chance.one_in(2);

@@ -41,19 +41,17 @@ impl Invariants {
             format!("{client} deleted pod {name}, and nobody has recorded {id}")
         });
         let Some(group) = group else { return };
+        let lately = self.memory.outdated.get(id).is_some_and(|last| *last + ARRIVES_AFTER >= stage.now);
+        let outdated = (lately || group.has(GroupCondition::IncorrectPodSpec)) && self.memory.was_edited();
         // Who is marked while a delete is on its way was to get another pod, and keeps its volume. A mark may be lost with the status.
-        if group.is_marked() && self.memory.was_marked(id, arrival.sent) || self.was_to_go(id, arrival) {
+        if group.is_marked() && self.memory.was_marked(id, arrival.sent) || !outdated && self.was_to_go(id, arrival) {
             let server = self.memory.servers.get(id).map(|(server, _)| server.volume.clone());
             self.goes_empty(arrival, &server.unwrap_or_default(), group, stage);
             self.goes_while_the_database_answers(arrival, group, stage);
             return;
         }
-        let lately = self.memory.outdated.get(id).is_some_and(|last| *last + ARRIVES_AFTER >= stage.now);
-        let outdated = lately || group.has(GroupCondition::IncorrectPodSpec);
         for number in [56, 60] {
-            self.demand(number, outdated && self.memory.was_edited(), || {
-                format!("{client} deleted pod {name}, which was {phase} and as it was asked to be")
-            });
+            self.demand(number, outdated, || format!("{client} deleted pod {name}, which was {phase} and as it was asked to be"));
         }
         self.one_zone_at_a_time(arrival, id, stage);
     }
