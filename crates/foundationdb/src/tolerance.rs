@@ -29,6 +29,12 @@ impl Copies {
         Self { log: number("log_replicas"), storage: number("storage_replicas") }
     }
 
+    /// As many of each as either keeps.
+    #[must_use]
+    pub fn or_more(self, other: Self) -> Self {
+        Self { log: self.log.max(other.log), storage: self.storage.max(other.storage) }
+    }
+
     /// What a mode that the database names keeps; for one that can't be asked for, as much as is asked for.
     pub fn named(mode: Option<&str>, asked: RedundancyMode) -> Self {
         Self::of(mode.and_then(|mode| mode.parse().ok()).unwrap_or(asked))

@@ -1,6 +1,6 @@
 //! Who gets a host first. Pods of different logical fault domains keep each other off their hosts, and so do those of a domain and those of
 //! none. When many are lost at once while process groups move between them, those who come would take every host, and those who go, with
-//! the data and the coordinators, would find none: then the database would be down for ever. So who stays waits a moment for who is to go.
+//! the data, or the coordinators would find none: then the database would be down for ever. So the others wait a moment for these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,17 @@ use crate::{GroupCondition, PodFacts, ProcessClass, ProcessGroupId, objects, rea
 /// So long a pod waits for others to find their hosts. It is a preference: who finds no host at all holds nobody up.
 const OTHERS_COME_FIRST_FOR: SignedDuration = SignedDuration::from_secs(60);
 
-/// The logical fault domains, or none, of those who are to go, are not empty, and are on no host for now.
+/// The logical fault domains, or none, of those who are on no host for now, and are coordinators, or are to go and not empty.
 pub(super) struct Homeless(BTreeMap<ProcessClass, BTreeSet<Option<String>>>);
 
 impl Homeless {
     pub(super) fn of(draft: &Draft<'_>) -> Self {
         let is_on_a_host = |pod: &PodFacts| pod.node.is_some() && pod.deleted_since.is_none();
         let mut homeless: BTreeMap<_, BTreeSet<Option<String>>> = BTreeMap::new();
-        for (id, group, found) in draft.groups() {
-            let goes = group.removal.is_some() && !group.addresses.is_empty() && objects::domains_must_be_apart(group.class);
-            if goes && !found.pod.is_some_and(is_on_a_host) && !draft.is_done_with(id, group) {
+        let apart = draft.groups().filter(|(_, group, _)| objects::domains_must_be_apart(group.class));
+        for (id, group, _) in apart.filter(|(_, _, found)| !found.pod.is_some_and(is_on_a_host)) {
+            let goes = group.removal.is_some() && !group.addresses.is_empty() && !draft.is_done_with(id, group);
+            if goes || draft.is_coordinator(id) {
                 homeless.entry(group.class).or_default().insert(group.domain_key().map(str::to_owned));
             }
         }
@@ -35,12 +36,12 @@ impl Homeless {
         let other = self.0.get(&group.class)?.iter().find(|domain| domain.as_deref() != group.domain_key())?;
         let since = *group.conditions.get(&GroupCondition::MissingPod)?;
         let due = since + OTHERS_COME_FIRST_FOR;
-        if group.removal.is_some() || due <= draft.seen.now {
+        if group.removal.is_some() || due <= draft.seen.now || draft.is_coordinator(id) {
             return None;
         }
         let place = other.as_ref().map_or_else(|| "no fault domain".to_owned(), |domain| format!("fault domain {domain}"));
         let sentence = format!(
-            "the pod of {id} is made a moment later: {} process groups of {place} are to go, still have something, and need their hosts first",
+            "the pod of {id} is made a moment later: {} process groups of {place} are coordinators, or are to go and not empty, and need their hosts first",
             group.class
         );
         let hold = Hold::new(reasons::POD_HELD, id.to_string(), sentence, format!("their pods having hosts, or {due}"));

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_quorum::{Gate, Hold};
+use quorate_quorum::{Effect, Gate, Hold};
 
-use super::Draft;
 use super::members::Server;
+use super::{Adds, ClusterStep, Draft};
 use crate::report::{bare, port};
 use crate::tolerance::{Copies, DATABASE_KNOWS_AFTER, holds_copies};
 use crate::{DatabaseReport, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, reasons};
@@ -89,7 +89,10 @@ impl<'a> Room<'a> {
     pub(super) fn of(draft: &Draft<'_>, report: &'a DatabaseReport) -> Self {
         let desired = &draft.seen.desired;
         let mode = report.configuration.as_ref().and_then(|configuration| configuration.redundancy_mode.as_deref());
-        let copies = Copies::named(mode, desired.redundancy_mode());
+        let has = Copies::named(mode, desired.redundancy_mode());
+        // Another mode may be set in this very decision.
+        let is_set = |step: &ClusterStep| matches!(step.effect, Effect::Adds(Adds::Configuration(_)));
+        let copies = if draft.steps.iter().any(is_set) { has.or_more(Copies::of(desired.redundancy_mode())) } else { has };
         let all_have_said = all_storage_has_said_what_it_has(draft);
         let mut room = Self { serving: BTreeMap::new(), zones: BTreeMap::new(), with_data: 0, all_have_said, copies };
         for (class, count) in &desired.counts {

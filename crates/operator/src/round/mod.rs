@@ -68,8 +68,8 @@ pub(crate) struct Remembered {
     pub(crate) telling: Telling,
     /// What its user asked for.
     pub(crate) wished: Wished,
-    /// The connection string that its status recorded last, and of which object: a status can be lost, and the ConfigMap be seen as it
-    /// was before.
+    /// The connection string that its status recorded last, as seen or as written, and of which object: a status can be lost, and the
+    /// ConfigMap be seen as it was before.
     pub(crate) connection: Option<(String, String)>,
 }
 
@@ -215,6 +215,7 @@ impl Hands {
             }
             self.check_leading(seen.epoch)?;
             self.write_status(&written, &seen.desired.namespace, &seen.desired.name).await?;
+            remembered.keep_connection(&written);
             done.expected.object_was = Some(object.metadata.resource_version.clone().unwrap_or_default());
             remembered.telling.was_written(now);
         }

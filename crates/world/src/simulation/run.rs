@@ -484,6 +484,9 @@ mod tests {
         ("everything", 230_006_139),
         ("everything", 230_006_746),
         ("everything", 240_000_662),
+        ("everything", 240_003_796),
+        ("everything", 240_004_344),
+        ("everything", 240_004_579),
     ];
 
     #[test]
