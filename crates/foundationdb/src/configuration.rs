@@ -1,6 +1,8 @@
 //! What `configure` writes: the keys below `\xff/conf/`, byte for byte as fdbcli does.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use crate::RedundancyMode;
 
@@ -71,6 +73,56 @@ pub fn engine_keys(engine: &str) -> Option<ConfigurationKeys> {
     Some(keys([("log_engine", log.to_string()), ("storage_engine", storage.to_string())]))
 }
 
+/// How storage servers of another engine than is configured are made again, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migration {
+    /// Not at all; fdbcli then refuses another engine.
+    Disabled,
+    /// As fast as data moves.
+    Aggressive,
+    /// By the perpetual wiggle, while that is on.
+    Gradual,
+}
+
+impl Migration {
+    const ALL: [Self; 3] = [Self::Disabled, Self::Aggressive, Self::Gradual];
+    /// The name and the key of its setting.
+    pub const SETTING: &'static str = "storage_migration_type";
+
+    /// Its name, in the status and for `configure`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Aggressive => "aggressive",
+            Self::Gradual => "gradual",
+        }
+    }
+
+    /// What `configure` writes for it.
+    pub fn keys(self) -> ConfigurationKeys {
+        let number = match self {
+            Self::Disabled => 1,
+            Self::Aggressive => 2,
+            Self::Gradual => 3,
+        };
+        keys([(Self::SETTING, number.to_string())])
+    }
+}
+
+impl fmt::Display for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Migration {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|migration| migration.name() == name).ok_or(())
+    }
+}
+
 /// What a redundancy mode is made of.
 pub fn redundancy_keys(mode: RedundancyMode) -> ConfigurationKeys {
     let (log_replicas, storage_replicas, log, storage) = match mode {
@@ -98,6 +150,10 @@ pub fn redundancy_keys(mode: RedundancyMode) -> ConfigurationKeys {
 pub fn setting_keys(settings: &BTreeMap<String, i64>) -> ConfigurationKeys {
     settings.iter().map(|(name, number)| (name.clone(), number.to_string().into_bytes())).collect()
 }
+
+/// How many of each role the database recruits where nobody has said how many; -1 stands for as many as it likes.
+pub const ROLES_UNASKED: [(&str, i64); 6] =
+    [("commit_proxies", 3), ("grv_proxies", 1), ("log_routers", -1), ("logs", 3), ("remote_logs", -1), ("resolvers", 1)];
 
 fn keys<const N: usize>(values: [(&str, String); N]) -> ConfigurationKeys {
     values.into_iter().map(|(key, value)| (key.to_owned(), value.into_bytes())).collect()
@@ -143,5 +199,13 @@ mod tests {
         let keys = engine_keys("memory").unwrap();
         assert_eq!((keys["log_engine"].as_slice(), keys["storage_engine"].as_slice()), (b"2".as_slice(), b"1".as_slice()));
         assert_eq!(engine_keys("floppy"), None);
+    }
+
+    #[test]
+    fn migrations_have_the_numbers_that_fdbcli_writes() {
+        let written = Migration::ALL.map(|migration| migration.keys()[Migration::SETTING].clone());
+        assert_eq!(written, [b"1", b"2", b"3"]);
+        assert!(Migration::ALL.into_iter().all(|migration| migration.name().parse() == Ok(migration)));
+        assert_eq!("slow".parse::<Migration>(), Err(()));
     }
 }

@@ -18,6 +18,7 @@ mod families;
 mod growth;
 mod health;
 mod hosts;
+mod lateness;
 mod lock;
 mod lost_pods;
 mod making_room;
@@ -52,6 +53,7 @@ use crate::facts::KubeFacts;
 use crate::objects::Tags;
 use crate::{DatabaseReport, Desired, PodFacts, ProcessGroup, ProcessGroupId, SetAside, Wish, reasons};
 use draft::Draft;
+pub use lateness::is_too_late;
 pub use lost_pods::lost_pods;
 pub use revival::READ_BACK;
 
@@ -312,7 +314,7 @@ fn left_alone(seen: &ClusterSnapshot) -> Vec<Hold> {
     }
     if let Some((pod, _)) = seen.kube.pods.iter().find(|(_, pod)| is_ours(&seen.desired, pod) && pod.asked_for.is_none()) {
         let sentence = format!("pod {pod} was made by another operator, so this one changes nothing");
-        let released_by = "stopping the other operator and asking for adoption";
+        let released_by = "nothing yet: taking over clusters of the other operator is not offered; leave them to it";
         let hold = Hold::new(reasons::MADE_BY_ANOTHER_OPERATOR, name, sentence, released_by);
         return vec![hold.compared("a pod that does not say what it was asked to be", "none")];
     }

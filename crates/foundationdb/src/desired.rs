@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, PodTemplateSpec};
 
+use crate::configuration::Migration;
 use crate::{ProcessClass, ProcessGroupId, RedundancyMode, Version};
 
 /// What the user asked for, checked.
@@ -104,8 +105,10 @@ pub struct DatabaseWish {
     pub redundancy_mode: RedundancyMode,
     /// The storage engine, by its name.
     pub storage_engine: String,
+    /// How storage servers come to another engine, if that was asked for.
+    pub migration: Option<Migration>,
     /// Numbers of roles and other settings that were asked for, by the name that both `configure` and the status give them, such as
-    /// `logs` or `grv_proxies`. What is not here is left as the database has it.
+    /// `logs` or `grv_proxies`. Of a role that is not here there are as many as of a new database; another setting is left as it is.
     pub settings: BTreeMap<String, i64>,
 }
 

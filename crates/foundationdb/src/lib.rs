@@ -13,6 +13,7 @@ mod facts;
 pub mod forecast;
 pub mod lock;
 pub mod monitor;
+mod node_fit;
 pub mod objects;
 mod obstacle;
 mod process_group;

@@ -52,6 +52,8 @@ reasons! {
     COORDINATOR_GOES_FIRST = "CoordinatorGoesFirst",
     /// The database's configuration is not changed yet.
     CONFIGURATION_HELD = "ConfigurationHeld",
+    /// Storage servers still have another engine than is configured.
+    ENGINE_MIGRATION = "EngineMigration",
     /// The ConfigMap of the cluster's name belongs to somebody else.
     CONFIG_MAP_NOT_OURS = "ConfigMapNotOurs",
     /// Another operator holds the lock of the database.

@@ -79,6 +79,13 @@ fn real_programs(folder: Option<&Path>) -> Result<RealPrograms> {
     Ok(RealPrograms { fdbserver, version, client: Arc::new(client) })
 }
 
+/// Edits of the spec, to be typed as they are.
+const EDITS: &str = r#"  kubectl patch fdb sample --type=merge -p '{"spec":{"processCounts":{"storage":5}}}'
+                                     one more storage process
+  kubectl patch fdb sample --type=merge -p '{"spec":{"processes":{"general":{"customParameters":["knob_max_trace_lines=200000"]}}}}'
+                                     another knob: all servers are restarted together, but none that just started:
+                                     each runs for a minute first (the object's minimumUptimeSecondsForBounce)"#;
+
 fn introduce(kubeconfig: &std::path::Path) {
     println!(
         "A small Kubernetes runs in this process: six nodes in three zones, Quorate, and a FoundationDB cluster called sample."
@@ -88,6 +95,7 @@ fn introduce(kubeconfig: &std::path::Path) {
     println!("  kubectl get pods -o wide           what runs where");
     println!("  kubectl delete pod <name>          it comes back, with its volume");
     println!("  kubectl delete node node-a1        its pods move");
+    println!("{EDITS}");
     println!("  kubectl get fdb; quorate explain   how it is, and why nothing more is done");
     println!("Ctrl-C ends it.\n");
 }

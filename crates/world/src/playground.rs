@@ -74,6 +74,10 @@ impl Playground {
     async fn begin(cluster: &Value, servers: Option<Fdbservers>, databases: Arc<dyn FoundationDb>) -> Result<Self> {
         let kubernetes = Kubernetes::new(|| SystemClock.now());
         scenery::build_with(&kubernetes, cluster).map_err(|status| anyhow::anyhow!("building the playground: {status:?}"))?;
+        // What charts/quorate/files/database-pods.yaml gives to the pods of the examples; here nobody asks what it may do.
+        let account =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "fdb-kubernetes", "namespace": NAMESPACE}});
+        kubernetes.create_value(account).map_err(|status| anyhow::anyhow!("building the playground: {status:?}"))?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("looking for a free loopback port")?;
         let address = listener.local_addr().context("reading the port")?;
         let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);

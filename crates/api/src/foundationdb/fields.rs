@@ -30,11 +30,11 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
 
 /// Fields that have a successor.
 const DEPRECATED: &[(&str, &str)] = &[
-    ("spec.faultDomain.key", "use spec.localities with the key zone and a topologyKey"),
-    ("spec.faultDomain.value", "use spec.localities with the key zone and a value"),
-    ("spec.faultDomain.valueFrom", "use spec.localities with the key zone and an envValue"),
-    ("spec.dataCenter", "use spec.localities with the key datacenter"),
-    ("spec.dataHall", "use spec.localities with the key data_hall"),
+    ("spec.faultDomain.key", "keep it for now: its successor, spec.localities with the key zone, has no effect yet"),
+    ("spec.faultDomain.value", "keep it for now: its successor, spec.localities with the key zone, has no effect yet"),
+    ("spec.faultDomain.valueFrom", "keep it for now: its successor, spec.localities with the key zone, has no effect yet"),
+    ("spec.dataCenter", "keep it for now: its successor, spec.localities with the key datacenter, has no effect yet"),
+    ("spec.dataHall", "keep it for now: its successor, spec.localities with the key data_hall, has no effect yet"),
     ("spec.useExplicitListenAddress", "leave it out; fdbserver always listens on the pod's address"),
     ("spec.mainContainer.enableReadinessProbe", "leave it out"),
     ("spec.sidecarContainer.enableReadinessProbe", "leave it out"),
@@ -50,7 +50,6 @@ const PENDING: &[(&str, &str)] = &[
     ("spec.ignoreUpgradabilityChecks", NOT_YET),
     ("spec.databaseConfiguration.usable_regions", NOT_YET),
     ("spec.databaseConfiguration.regions", NOT_YET),
-    ("spec.databaseConfiguration.storage_migration_type", NOT_YET),
     ("spec.databaseConfiguration.perpetual_storage_wiggle_locality", NOT_YET),
     ("spec.databaseConfiguration.perpetual_storage_wiggle_engine", NOT_YET),
     ("spec.localities", NOT_YET),
@@ -106,6 +105,7 @@ mod tests {
         "spec.mainContainer.peerVerificationRules",
         "spec.databaseConfiguration.redundancy_mode",
         "spec.databaseConfiguration.storage_engine",
+        "spec.databaseConfiguration.storage_migration_type",
         "spec.databaseConfiguration.perpetual_storage_wiggle",
         "spec.databaseConfiguration.storage",
         "spec.databaseConfiguration.logs",
@@ -179,6 +179,9 @@ mod tests {
         let mut cluster = FoundationDBCluster::default();
         cluster.spec.data_hall = Some("az1".to_owned());
         let named: Vec<_> = deprecated_fields(&cluster).into_iter().map(|note| note.to_string()).collect();
-        assert_eq!(named, ["spec.dataHall: use spec.localities with the key data_hall"]);
+        assert_eq!(
+            named,
+            ["spec.dataHall: keep it for now: its successor, spec.localities with the key data_hall, has no effect yet"]
+        );
     }
 }

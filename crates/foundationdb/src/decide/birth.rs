@@ -5,15 +5,17 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
 use quorate_quorum::spread::Candidate;
 use quorate_quorum::{Gate, Guard, Hold, Severity, Sighting, Step};
 
 use super::{Adds, Draft, coordinators, is_ours, revival};
-use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
+use crate::configuration::{Migration, engine_keys, redundancy_keys, setting_keys};
+use crate::monitor::MonitorConfiguration;
 use crate::tolerance::{Copies, holds_copies};
 use crate::{
-    DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, Zone, objects,
-    reasons,
+    DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode,
+    Zone, objects, reasons,
 };
 
 /// What the database says of itself before it exists.
@@ -22,6 +24,8 @@ const NEVER_CREATED: &str = "configuration_never_created";
 const TIMED_OUT: &str = "status_incomplete_timeout";
 /// So long processes that are late are waited for, in seconds, once enough are there.
 const PATIENCE_WITH_PROCESSES: f64 = 60.0;
+/// A monitor writes down what it runs as soon as it runs; one that has not done so for so long can't.
+const MONITORS_SPEAK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if draft.status.connection.is_none() {
@@ -105,7 +109,10 @@ fn expected_zone(
             Some(variable) => pod.environment.get(variable).cloned(),
             None => Some(id.to_string()),
         },
-        Zone::Node { label, .. } => {
+        Zone::Node { label, value_from } => {
+            if let Some(variable) = value_from.as_deref().and_then(|value_from| value_from.strip_prefix('$')) {
+                return pod.environment.get(variable).cloned();
+            }
             let node = pod.node.as_ref()?;
             let named = nodes.get(node).and_then(|node| node.labels.get(label));
             Some(named.unwrap_or(node).clone())
@@ -202,6 +209,7 @@ fn create(draft: &mut Draft<'_>) {
     let mut keys = redundancy_keys(desired.redundancy_mode());
     keys.extend(engine_keys(&desired.database.storage_engine).unwrap_or_default());
     keys.extend(setting_keys(&desired.database.settings));
+    keys.extend(desired.database.migration.map(Migration::keys).unwrap_or_default());
     let id = creation_id(&desired.uid);
     let why = format!("{known}; it is created as {}", desired.redundancy_mode());
     draft.notice(Severity::Normal, "ConfiguringDatabase", why.clone());
@@ -239,8 +247,20 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
         ),
         None => ("processes that are late are waited for".to_owned(), processes, "all of them".to_owned()),
     };
-    let sentence = format!("the database is not created yet: {what}");
-    let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, "processes joining their coordinators");
+    let (silent, within) = (without_a_word(draft), MONITORS_SPEAK_WITHIN.as_secs());
+    let (rights, released_by) = if silent == 0 {
+        (String::new(), "processes joining their coordinators")
+    } else {
+        let rights = format!(
+            "; the monitors of {silent} running pods have said nothing for {within} s: may their service account patch pods?"
+        );
+        (
+            rights,
+            "monitors writing on their pods what they run, for which their service account needs get, watch and patch on pods",
+        )
+    };
+    let sentence = format!("the database is not created yet: {what}{rights}");
+    let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by);
     Some(hold.compared(measured, threshold))
 }
 
@@ -250,13 +270,40 @@ fn too_few_halls(draft: &Draft<'_>) -> Option<Hold> {
     if !mode.spans_halls() {
         return None;
     }
-    let halls = draft.report.map_or_else(BTreeSet::new, |report| report.halls(mode));
+    let joined = draft.report.filter(|report| !report.processes.is_empty());
+    let halls = joined.map_or_else(
+        || halls_of_started(draft, mode),
+        |report| report.halls(mode).into_iter().map(str::to_owned).collect::<BTreeSet<_>>(),
+    );
     (halls.len() < 3).then(|| {
         let sentence = format!("the database is not created yet: {mode} needs processes in three halls or datacenters");
-        let released_by = "processes that name three of them; or another redundancy_mode until then";
+        let released_by =
+            "customParameters that give processes three of them, as locality_data_hall=$NAME; or another redundancy_mode";
         let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &draft.seen.desired.name, sentence, released_by);
         hold.compared(format!("processes name {}: {halls:?}", halls.len()), "3")
     })
+}
+
+/// The halls or datacenters that servers were started with, as their monitors say.
+fn halls_of_started(draft: &Draft<'_>, mode: RedundancyMode) -> BTreeSet<String> {
+    let argument = if mode == RedundancyMode::ThreeDataHall { "--locality_data_hall=" } else { "--locality_dcid=" };
+    let hall = |pod: &PodFacts| {
+        let configuration: MonitorConfiguration = serde_json::from_str(pod.active_configuration.as_deref()?).ok()?;
+        let line = configuration.command_line(&pod.environment, 1).ok()?;
+        line.iter().find_map(|part| part.strip_prefix(argument).map(str::to_owned))
+    };
+    draft.groups().filter_map(|(_, _, objects)| hall(objects.pod?)).collect()
+}
+
+/// Pods that run and whose monitors have written nothing down for so long that they are not allowed to.
+fn without_a_word(draft: &Draft<'_>) -> usize {
+    let runs =
+        |pod: &&PodFacts| pod.phase == PodPhase::Running && pod.deleted_since.is_none() && is_ours(&draft.seen.desired, pod);
+    let is_silent = |pod: &&PodFacts| {
+        let age = draft.seen.now.duration_since(pod.created);
+        pod.active_configuration.is_none() && pod.environment.is_empty() && age >= MONITORS_SPEAK_WITHIN
+    };
+    draft.groups().filter_map(|(_, _, objects)| objects.pod).filter(runs).filter(is_silent).count()
 }
 
 /// Who is there to make up a new database.

@@ -3,8 +3,8 @@
 use quorate_quorum::{Hold, Severity, Step};
 
 use super::{Adds, Draft, lock};
-use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys, setting_keys};
-use crate::obstacle::Obstacle;
+use crate::configuration::{ConfigurationKeys, Migration, ROLES_UNASKED, engine_keys, redundancy_keys, setting_keys};
+use crate::obstacle::{Obstacle, told};
 use crate::report::{Backlog, ConfigurationReport};
 use crate::tolerance::Copies;
 use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
@@ -13,12 +13,15 @@ use crate::{DatabaseReport, DatabaseWish, Desired, reasons};
 const MOST_LAG: f64 = 60.0;
 /// More than this in the queue of a log or a storage server means the same.
 const LONGEST_QUEUE: f64 = 250.0 * 1024.0 * 1024.0;
+/// While this is not 0, storage servers are made again one after the other.
+const WIGGLE: &str = "perpetual_storage_wiggle";
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
     let Some(configuration) = &report.configuration else { return };
     let desired = &draft.seen.desired;
     draft.status.configuration = shown(configuration);
+    draft.holds.extend(engine_that_would_stay(desired, configuration).or_else(|| engines_on_their_way(desired, report)));
     let (keys, differences) = differences(&desired.database, configuration);
     if keys.is_empty() {
         return;
@@ -56,20 +59,87 @@ fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (Con
         keys.extend(redundancy_keys(asked));
         words.push(format!("redundancy_mode {} -> {asked}", mode.unwrap_or_default()));
     }
-    let engine = configuration.storage_engine.as_deref();
-    let wanted = engine_keys(&wish.storage_engine);
-    if engine.is_some_and(|engine| engine_keys(engine) != wanted) {
-        keys.extend(wanted.unwrap_or_default());
-        words.push(format!("storage_engine {} -> {}", engine.unwrap_or_default(), wish.storage_engine));
+    if let Some((is, asked)) = migration(configuration).zip(wish.migration).filter(|(is, asked)| is != asked) {
+        keys.extend(asked.keys());
+        words.push(format!("{} {is} -> {asked}", Migration::SETTING));
     }
-    for (name, asked) in &wish.settings {
-        let is = configuration.settings.get(name);
-        if is.is_some_and(|is| is != asked) {
-            keys.extend(setting_keys(&[(name.clone(), *asked)].into()));
-            words.push(format!("{name} {} -> {asked}", is.copied().unwrap_or_default()));
+    if let Some(engine) = other_engine(wish, configuration).filter(|_| servers_would_follow(wish, configuration)) {
+        keys.extend(engine_keys(&wish.storage_engine).unwrap_or_default());
+        words.push(format!("storage_engine {engine} -> {}", wish.storage_engine));
+    }
+    // Of a role that nobody asks for any more there are as many as if nobody ever had.
+    let unasked = ROLES_UNASKED.iter().filter(|(role, _)| !wish.settings.contains_key(*role));
+    let wanted = unasked.copied().chain(wish.settings.iter().map(|(name, asked)| (name.as_str(), *asked)));
+    for (name, asked) in wanted {
+        // What was never set is not said of every setting.
+        let is = configuration.settings.get(name).copied().or_else(|| unset(name));
+        if is != Some(asked) {
+            keys.extend(setting_keys(&[(name.to_owned(), asked)].into()));
+            words.push(format!("{name} {} -> {asked}", told(is)));
         }
     }
     (keys, words)
+}
+
+fn unset(name: &str) -> Option<i64> {
+    ROLES_UNASKED.iter().find(|(role, _)| *role == name).map(|(_, count)| *count)
+}
+
+/// How storage servers come to another engine; nothing where the database does not say.
+fn migration(configuration: &ConfigurationReport) -> Option<Migration> {
+    configuration.words.get(Migration::SETTING)?.parse().ok()
+}
+
+/// The engine that is configured, if another one is asked for.
+fn other_engine<'a>(wish: &DatabaseWish, configuration: &'a ConfigurationReport) -> Option<&'a str> {
+    configuration.storage_engine.as_deref().filter(|engine| engine_keys(engine) != engine_keys(&wish.storage_engine))
+}
+
+/// Whether storage servers come to the engine that is configured, once everything else is as it was asked for. A database that says nothing of
+/// it makes them again by itself.
+fn servers_would_follow(wish: &DatabaseWish, configuration: &ConfigurationReport) -> bool {
+    let wiggles = wish.settings.get(WIGGLE).or_else(|| configuration.settings.get(WIGGLE)).is_some_and(|wiggle| *wiggle > 0);
+    match wish.migration.filter(|_| migration(configuration).is_some()).or_else(|| migration(configuration)) {
+        Some(Migration::Disabled) => false,
+        Some(Migration::Gradual) => wiggles,
+        Some(Migration::Aggressive) | None => true,
+    }
+}
+
+/// The database takes any engine, and then no storage server comes to it unless it is told how; fdbcli refuses that, and so do we.
+fn engine_that_would_stay(desired: &Desired, configuration: &ConfigurationReport) -> Option<Hold> {
+    let wish = &desired.database;
+    let engine = other_engine(wish, configuration).filter(|_| !servers_would_follow(wish, configuration))?;
+    let migration = wish.migration.or_else(|| migration(configuration)).unwrap_or(Migration::Disabled);
+    let how = match migration {
+        Migration::Gradual => format!("gradual while {WIGGLE} is 0"),
+        other => other.to_string(),
+    };
+    let setting = Migration::SETTING;
+    let sentence = format!(
+        "the storage engine stays {engine} instead of {}, because {setting} is {how}: no storage server would ever get the other one",
+        wish.storage_engine
+    );
+    let released_by = format!("databaseConfiguration.{setting}: aggressive, or gradual with {WIGGLE}: 1");
+    let hold = Hold::new(reasons::CONFIGURATION_HELD, &desired.name, sentence, released_by);
+    Some(hold.compared(format!("{setting} {how}"), "aggressive, or gradual with the wiggle"))
+}
+
+/// What is left of a change of engines. It is the database's own work.
+fn engines_on_their_way(desired: &Desired, report: &DatabaseReport) -> Option<Hold> {
+    let asked = &desired.database.storage_engine;
+    let wanted = engine_keys(asked);
+    let storage = || report.processes.values().filter_map(|process| process.engine.as_deref());
+    let others = storage().filter(|engine| engine_keys(engine) != wanted).count();
+    if others == 0 {
+        return None;
+    }
+    let all = storage().count();
+    let sentence =
+        format!("{others} of {all} storage servers still have another engine than {asked}; the database makes them again");
+    let released_by = format!("{} aggressive, or gradual with {WIGGLE}, and time to move their data", Migration::SETTING);
+    let hold = Hold::new(reasons::ENGINE_MIGRATION, &desired.name, sentence, released_by);
+    Some(hold.compared(format!("{others} with another engine"), "none"))
 }
 
 /// What makes this no time for it, and what would change that.
@@ -112,8 +182,9 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(Obstacle, Str
 }
 
 fn shown(configuration: &ConfigurationReport) -> std::collections::BTreeMap<String, String> {
-    let ConfigurationReport { redundancy_mode, storage_engine, settings, excluded: _ } = configuration;
-    let words = [("redundancy_mode", redundancy_mode), ("storage_engine", storage_engine)];
-    let words = words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word.clone()?)));
-    words.chain(settings.iter().map(|(name, number)| (name.clone(), number.to_string()))).collect()
+    let ConfigurationReport { redundancy_mode, storage_engine, settings, words, excluded: _ } = configuration;
+    let named = [("redundancy_mode", redundancy_mode), ("storage_engine", storage_engine)];
+    let named = named.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word.clone()?)));
+    let words = words.iter().map(|(name, word)| (name.clone(), word.clone()));
+    named.chain(words).chain(settings.iter().map(|(name, number)| (name.clone(), number.to_string()))).collect()
 }

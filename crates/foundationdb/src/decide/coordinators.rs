@@ -21,6 +21,9 @@ const GOES_SOON: i64 = -(1 << 41);
 /// taken where there are too few others, for their pods may wait for whole coordinators.
 const NAMELESS: i64 = -(1 << 41);
 
+/// The fewest coordinators of which one may be lost.
+const FEWEST: usize = 3;
+
 /// What is wrong with the coordinators.
 enum Wrong {
     /// Some do not answer.
@@ -187,6 +190,20 @@ impl<'a> Standing<'a> {
         self.among(draft).values().filter_map(|(server, _)| server.process.physical()).collect::<BTreeSet<_>>().len()
     }
 
+    /// How many coordinators would tolerate more losses than those that are good now, where there are places for so few only. One alone
+    /// tolerates none.
+    fn fewer_that_tolerate_more(&self, draft: &Draft<'a>, places: usize) -> Option<usize> {
+        let fewer = if places.is_multiple_of(2) { places.saturating_sub(1) } else { places };
+        let stays = |id: &ProcessGroupId, server: Server<'a>| {
+            draft.status.groups.get(id).is_none_or(|group| !is_undesired(draft, group, server))
+        };
+        let is_good = |(one, process): &&(&CoordinatorReport, Option<(ProcessGroupId, Server<'a>)>)| {
+            one.reachable && process.as_ref().is_none_or(|(id, server)| stays(id, *server))
+        };
+        let good = self.now.iter().filter(is_good).count();
+        (fewer >= FEWEST && fewer.div_ceil(2) + majority(self.now.len()) > good + 1).then_some(fewer)
+    }
+
     fn is_now(&self, id: &ProcessGroupId) -> bool {
         self.now.iter().any(|(_, process)| process.as_ref().is_some_and(|(now, _)| now == id))
     }
@@ -298,8 +315,15 @@ fn change<'a>(draft: &mut Draft<'a>, report: &DatabaseReport, standing: &Standin
         Wrong::Undesired(why) => (why.clone(), timers.recovery_before_undesired_coordinator),
     };
     let wanted = desired.coordinator_count();
-    let chosen = chosen(draft, standing, wanted);
-    if chosen.len() < wanted {
+    let mut chosen = chosen(draft, standing, wanted);
+    let mut count = wanted;
+    if chosen.len() < wanted
+        && let Some(fewer) = standing.fewer_that_tolerate_more(draft, chosen.len())
+    {
+        chosen = self::chosen(draft, standing, fewer);
+        count = fewer;
+    }
+    if chosen.len() < count {
         let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
         let hold =
             Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, "processes of eligible classes in more zones");

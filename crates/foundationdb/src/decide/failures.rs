@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use quorate_quorum::buckets::{Buckets, Limits, REPLACEMENTS_IN_FLIGHT};
 use quorate_quorum::{Gate, Hold, Reason, Severity};
 
@@ -88,7 +88,7 @@ fn failing(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Opti
         return None;
     }
     // Whoever came in its stead would find no host either; its domain is waited for or set aside, which begins anew with each of them.
-    if hosts::finds_no_host(draft, group) {
+    if hosts::finds_no_host(draft, id, group) {
         return None;
     }
     let wait = |condition: GroupCondition| match condition {
@@ -184,12 +184,15 @@ fn replace(draft: &mut Draft<'_>, buckets: &mut Buckets<Bucket>, around: &Around
 
 /// Whether those that take all the room wait for this very group, and would for ever: one of its servers is dead though its pod is ready, all
 /// of them were to serve before they go, and nobody else is still to come; who has found no node for long may be waiting for them. Then it is
-/// replaced beyond the limit, for it costs nobody anything: they stand still. One without a pod or a node would only be followed by another.
+/// replaced beyond the limit, for it costs nobody anything: they stand still. One without a pod or a node would only be followed by another, but
+/// for one whom its own volume or a lost node keeps from anywhere else.
 fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, id: &ProcessGroupId, held: Reason) -> bool {
     let (class, Some(report)) = (draft.status.groups[id].class, draft.report) else { return false };
     let wanted = draft.seen.desired.counts.get(&class).copied().unwrap_or(0) as usize;
+    // Who is excluded counts nowhere, though nobody here asked for that.
     let serves = |id: &ProcessGroupId, group: &ProcessGroup| {
-        !group.conditions.contains_key(&GroupCondition::MissingProcesses) && !draft.members.of(id, group).is_empty()
+        let lacks = [GroupCondition::MissingProcesses, GroupCondition::ProcessIsMarkedAsExcluded];
+        !lacks.iter().any(|condition| group.conditions.contains_key(condition)) && !draft.members.of(id, group).is_empty()
     };
     let stands_still = |holder: &String| {
         let holder = ProcessGroupId(holder.clone());
@@ -204,11 +207,22 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
     held == REPLACEMENTS_IN_FLIGHT
         && !draft.members.are_still_joining()
         && !serves(id, &draft.status.groups[id])
-        && draft.roster.pod(id, class).is_some_and(|pod| pod.ready)
+        && (draft.roster.pod(id, class).is_some_and(|pod| pod.ready) || is_bound_to_its_place(draft, id, patience))
         && draft.live(class).count() >= wanted
         && !draft.live(class).any(|(id, group)| comes(id, group))
         && !exclusion::has_headroom(draft, report, class)
         && buckets.holders(Bucket::of(class)).iter().all(stands_still)
+}
+
+/// Whether a pod is where its successor would not have to be: its volume is where no node takes it, or its node is lost and does not let it go.
+fn is_bound_to_its_place(draft: &Draft<'_>, id: &ProcessGroupId, patience: SignedDuration) -> bool {
+    let group = &draft.status.groups[id];
+    let has_volume = draft.roster.claim(id, group.class).is_some_and(|claim| claim.bound && claim.deleted_since.is_none());
+    let is_stuck = draft.roster.pod(id, group.class).is_some_and(|pod| {
+        let gone_by = pod.deleted_since.map(|since| since + draft.seen.desired.automation.pod_failed_after);
+        gone_by.is_some_and(|gone_by| gone_by <= draft.seen.now)
+    });
+    is_stuck || has_volume && exclusion::has_no_node_for(draft, group, patience)
 }
 
 /// Many tainted zones at once are maintenance by somebody else, and not many failures.

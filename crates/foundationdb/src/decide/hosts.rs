@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_quorum::{Gate, Hold, Severity};
 
 use super::Draft;
-use crate::{Distribution, GroupCondition, ProcessClass, ProcessGroup, SetAside, domain_key, objects, reasons};
+use crate::{Distribution, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, SetAside, domain_key, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(distribution) = draft.seen.desired.distribution else { return draft.status.set_aside.clear() };
@@ -45,11 +45,12 @@ pub(super) fn in_use(draft: &Draft<'_>, class: ProcessClass, distribution: Distr
     (0..distribution.domains).filter(|domain| !draft.status.set_aside.contains_key(&domain_key(prefix, class, *domain))).collect()
 }
 
-/// Whether a process group never ran, because no pod of its domain is on a host.
-pub(super) fn finds_no_host(draft: &Draft<'_>, group: &ProcessGroup) -> bool {
+/// Whether a process group never ran, because no pod of its domain is on a host. One that has a volume did, whatever is on record of it.
+pub(super) fn finds_no_host(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
     let pending = |group: &ProcessGroup| group.conditions.contains_key(&GroupCondition::PodPending);
     pending(group)
         && group.addresses.is_empty()
+        && draft.roster.claim(id, group.class).is_none_or(|claim| !claim.bound)
         && objects::domains_must_be_apart(group.class)
         && group.domain_key().is_some_and(|domain| {
             draft.live(group.class).filter(|(_, other)| other.domain_key() == Some(domain)).all(|(_, other)| pending(other))

@@ -7,8 +7,8 @@ use quorate_quorum::{Gate, Hold, Severity};
 use super::roster::Objects;
 use super::{Draft, claims, families, updates};
 use crate::{
-    DatabaseReport, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, objects,
-    quantity, reasons,
+    DatabaseReport, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, node_fit,
+    objects, quantity, reasons,
 };
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
@@ -131,6 +131,7 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
     let may_stay = desired.buggify.concerns(id);
     has_other_servers(draft, id, class)
         || has_another_address(draft, draft.roster.objects(id, class).service)
+        || is_where_it_may_not_be(draft, id, class)
         || ((replaces_pods(desired.automation.pod_update, class) || asks_for_more(draft, id, class)) && !may_stay)
 }
 
@@ -139,6 +140,17 @@ pub(super) fn is_replaced(draft: &Draft<'_>, id: &ProcessGroupId, class: Process
 fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let pod = draft.roster.pod(id, class);
     class.is_stateful() && pod.is_some_and(|pod| pod.servers != draft.seen.desired.servers_per_pod(class))
+}
+
+/// A pod that is made again would be on another node, and a volume that is bound to its host or its zone does not follow. Which ones do is not
+/// known here, so its data moves away while it still has it.
+fn is_where_it_may_not_be(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
+    let asked = || draft.seen.desired.templates.get(&class)?.pod.spec.as_ref();
+    let node = || {
+        let name = draft.roster.pod(id, class)?.node.as_deref()?;
+        Some((name, draft.seen.kube.nodes.get(name)?))
+    };
+    class.is_stateful() && asked().zip(node()).is_some_and(|(asked, (name, node))| !node_fit::may_be_on(asked, name, node))
 }
 
 /// A service keeps its address for life, and somebody may be known by it.

@@ -3,17 +3,18 @@
 use quorate_quorum::{Guard, Hold, JournalEntry, Step};
 
 use super::precedence::Homeless;
-use super::{Adds, Draft, TakesAway, is_ours};
+use super::{Adds, Draft, TakesAway, is_ours, precedence};
 use crate::{PodFacts, PodPhase, ProcessGroupId, objects, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let is_well = |pod: &PodFacts| pod.ready && pod.phase == PodPhase::Running && pod.deleted_since.is_none();
     let is_well = |pod: Option<&PodFacts>| pod.is_some_and(|pod| is_well(pod) && is_ours(&draft.seen.desired, pod));
     let unwell = draft.groups().filter(|(_, _, objects)| !is_well(objects.pod));
-    let ids: Vec<ProcessGroupId> = unwell.map(|(id, ..)| id.clone()).collect();
+    let mut ids: Vec<ProcessGroupId> = unwell.map(|(id, ..)| id.clone()).collect();
     if ids.is_empty() {
         return;
     }
+    ids.sort_by_cached_key(|id| (precedence::of(draft, id), id.clone()));
     let homeless = Homeless::of(draft);
     for id in ids {
         let group = &draft.status.groups[&id];

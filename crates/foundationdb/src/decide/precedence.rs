@@ -13,6 +13,29 @@ use crate::{GroupCondition, PodFacts, ProcessClass, ProcessGroupId, objects, rea
 /// So long a pod waits for others to find their hosts. It is a preference: who finds no host at all holds nobody up.
 const OTHERS_COME_FIRST_FOR: SignedDuration = SignedDuration::from_secs(60);
 
+/// Who comes before whom when many pods are made: the scheduler takes them in this order, and there may not be room for all. Without
+/// coordinators and data there is no database, and what keeps nothing is needed by nobody who has it elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Precedence {
+    Coordinates,
+    GoesWithData,
+    KeepsData,
+    KeepsNothing,
+    Goes,
+}
+
+/// The precedence of a process group.
+pub(super) fn of(draft: &Draft<'_>, id: &ProcessGroupId) -> Precedence {
+    let group = &draft.status.groups[id];
+    match (group.removal.is_some(), group.class.is_stateful()) {
+        _ if draft.is_coordinator(id) => Precedence::Coordinates,
+        (true, true) if !group.may_go() => Precedence::GoesWithData,
+        (false, true) => Precedence::KeepsData,
+        (false, false) => Precedence::KeepsNothing,
+        (true, _) => Precedence::Goes,
+    }
+}
+
 /// The logical fault domains, or none, of those who are on no host for now, and are coordinators, or are to go and not empty.
 pub(super) struct Homeless(BTreeMap<ProcessClass, BTreeSet<Option<String>>>);
 

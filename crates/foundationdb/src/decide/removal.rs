@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use quorate_quorum::{Effect, Gate, Guard, Hold, JournalEntry, Severity, Step};
 
 use super::members::Server;
-use super::{Adds, ClusterStep, Draft, TakesAway, exclusion, is_ours, lock, making_room};
+use super::{Adds, ClusterStep, Draft, TakesAway, copies, exclusion, is_ours, lock, making_room, revival};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{OPEN_AFTER, UNKNOWN_LOG, host};
 use crate::tolerance::{DATABASE_KNOWS_AFTER, database_knows, holds_copies, is_replicated};
@@ -118,8 +118,11 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
             server.address,
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
         );
-        let many = told((!roles.is_empty()).then_some(roles.len()));
-        return Some(Obstacle::new(because, format!("roles: {many}"), "0"));
+        let left = match servers.iter().map(|server| server.process.stored).sum() {
+            0 => format!("roles: {}", told((!roles.is_empty()).then_some(roles.len()))),
+            bytes => format!("{} of data left", size(bytes)),
+        };
+        return Some(Obstacle::new(because, left, "0"));
     }
     if holds_copies(group.class)
         && let Some(because) = not_open_yet(draft, id, &servers)
@@ -151,6 +154,16 @@ fn not_open_yet(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) 
     Some(Obstacle::new(because, "an exclusion in progress", "none"))
 }
 
+/// A number of bytes, as precise as somebody who waits needs it.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut amount, mut unit) = (bytes, 0);
+    while amount >= 1024 && unit + 1 < UNITS.len() {
+        (amount, unit) = (amount / 1024, unit + 1);
+    }
+    format!("{amount} {}", UNITS[unit])
+}
+
 fn has_roles(server: &Server<'_>) -> bool {
     server.process.roles.iter().any(|role| role != "coordinator")
 }
@@ -166,7 +179,7 @@ pub(super) fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group
         return None;
     }
     // It may have been somewhere that nobody saw, while the operator was away or told to touch nothing.
-    if let Some(address) = moves_from_nowhere(draft).first() {
+    if let Some(address) = moves_from_nowhere(draft).first().filter(|_| holds_copies(group.class)) {
         let because = format!("it vanished, and data is still moving away from {address}, where nobody is known to have been");
         return Some(Obstacle::new(because, "an exclusion in progress", "none"));
     }
@@ -177,13 +190,15 @@ pub(super) fn vanished_too_shortly(draft: &Draft<'_>, id: &ProcessGroupId, group
             format!("it vanished at {since}, and the database knows what that means only after {seconds} s without recovery");
         return Some(Obstacle::new(because, format!("less than {seconds} s"), format!("{seconds} s without recovery")));
     }
-    // A log is needed until what it had was taken over; data that is copied for hours is nothing of its own.
-    let (is_made_up_for, because) = if is_log(group.class) {
-        (report.active_generations() == Some(1), "it vanished, and logs of older generations are still needed")
-    } else {
-        (is_replicated(report), "it vanished, and not all data has all its copies again")
-    };
-    (!is_made_up_for).then(|| Obstacle::new(because, "copies missing", "all of them"))
+    // A log is needed until what it had was taken over, and in need whoever keeps nothing else may have been one. Data that is copied for
+    // hours is nothing of theirs.
+    if group.class == ProcessClass::Storage {
+        let because = "it vanished, and not all data has all its copies again";
+        return (!is_replicated(report)).then(|| Obstacle::new(because, "copies missing", "all of them"));
+    }
+    let generations = report.active_generations();
+    let because = "it vanished, and logs of older generations are still needed";
+    (generations != Some(1)).then(|| Obstacle::new(because, format!("{} generations needed", told(generations)), "1"))
 }
 
 /// Addresses that data is moving away from, and that belong to no process group and no process.
@@ -191,8 +206,11 @@ fn moves_from_nowhere<'a>(draft: &Draft<'a>) -> Vec<&'a str> {
     if draft.moving_away.is_empty() {
         return vec![];
     }
-    let recorded = draft.status.groups.values().flat_map(|group| group.addresses.iter().map(String::as_str));
-    let listed = draft.report.iter().flat_map(|report| report.processes.keys()).map(|address| host(address));
+    // Data moves away only from who is excluded; whoever else has such an address now was given it since.
+    let going = draft.status.groups.values().filter(|group| group.removal.is_some());
+    let recorded = going.flat_map(|group| group.addresses.iter().map(String::as_str));
+    let excluded = draft.report.iter().flat_map(|report| &report.processes).filter(|(_, process)| process.excluded == Some(true));
+    let listed = excluded.map(|(address, _)| host(address));
     let known: BTreeSet<&str> = recorded.chain(listed).collect();
     draft.moving_away.iter().filter(|(host, _)| !known.contains(*host)).map(|(_, address)| *address).collect()
 }
@@ -223,8 +241,11 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     let free: Vec<ProcessGroupId> = there.into_iter().filter(|id| may_be_removed(draft, id)).collect();
     let (begun, fresh): (Vec<_>, Vec<_>) =
         free.into_iter().partition(|id| draft.status.groups[id].conditions.contains_key(&GroupCondition::ResourcesTerminating));
-    // What was begun is finished, without a pause.
-    for id in &begun {
+    // What was begun is finished, without a pause; but who deleted a pod may be somebody else, and only a volume takes copies along.
+    let (full, begun): (Vec<_>, Vec<_>) =
+        begun.into_iter().partition(|id| mode != AtOnce::All && takes_copies_along(draft, id, &draft.status.groups[id]));
+    let full = if full.is_empty() { full } else { fullest_zone(draft, full) };
+    for id in begun.iter().chain(&full) {
         delete(draft, id);
     }
     if fresh.is_empty() {
@@ -331,6 +352,13 @@ fn may_be_removed(draft: &mut Draft<'_>, id: &ProcessGroupId) -> bool {
             (format!("the copies of {other} are missing"), "all copies".to_owned()),
             "all data having all its copies again; automationOptions.removalMode: All does not wait for them".to_owned(),
         )
+    } else if let Some(because) = may_have_the_last(draft, id, group) {
+        (
+            reasons::REMOVAL_HELD,
+            format!("{id} goes without exclusion once all copies are there: {because}"),
+            (because.measured, because.needed),
+            "all data having all its copies again; automationOptions.removalMode: All does not wait for them".to_owned(),
+        )
     } else if pod.is_some_and(|pod| pod.isolated) {
         (
             reasons::REMOVAL_HELD,
@@ -367,13 +395,30 @@ fn may_be_a_coordinator_unseen(draft: &Draft<'_>, group: &ProcessGroup) -> bool 
     group.class.is_stateful() && !group.addresses.is_empty() && !Gate::WholeReport.passes(asked)
 }
 
+/// Whether a group goes without its data having been moved away.
+fn goes_full(group: &ProcessGroup) -> bool {
+    group.exclusion_skipped && group.goes_with_copies()
+}
+
+/// Whether the volume of such a group is still to be deleted.
+fn takes_copies_along(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+    goes_full(group) && draft.roster.claim(id, group.class).is_some_and(|claim| claim.deleted_since.is_none())
+}
+
+/// What was missing before a group that serves goes without exclusion: it may have the last copies of that. Who went before a status was lost,
+/// nobody knows.
+fn may_have_the_last(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<Obstacle> {
+    let at_once = draft.seen.desired.automation.removal == AtOnce::All;
+    if at_once || !takes_copies_along(draft, id, group) || draft.members.of(id, group).is_empty() {
+        return None;
+    }
+    revival::missing(draft).or_else(|| copies::missing(draft))
+}
+
 /// Who went without exclusion from another zone a while ago, if its copies are not known to be elsewhere yet. Of one that goes in the same way, they
 /// may be the last.
 fn took_copies_along(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> Option<ProcessGroupId> {
-    let claim = objects::claim_name(&objects::pod_name(&draft.seen.desired, group.class, id));
-    let goes_full = |group: &ProcessGroup| group.exclusion_skipped && group.goes_with_copies();
-    let at_once = draft.seen.desired.automation.removal == AtOnce::All;
-    if at_once || !goes_full(group) || !draft.seen.kube.claims.contains_key(&claim) {
+    if draft.seen.desired.automation.removal == AtOnce::All || !takes_copies_along(draft, id, group) {
         return None;
     }
     let zone = draft.zone_of(id);

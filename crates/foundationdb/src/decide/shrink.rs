@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use quorate_quorum::{Hold, Severity};
 
 use super::{Draft, moves};
-use crate::{ProcessClass, ProcessGroupId, reasons};
+use crate::{GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     if moves::chooses(draft) {
@@ -45,10 +45,14 @@ fn shrink(draft: &mut Draft<'_>, class: ProcessClass, have: usize, want: usize) 
     }
 }
 
-/// One after the other from the zone that has most of them; of equal ones the one that is no coordinator, then the youngest.
+/// First those that somebody has excluded, for they serve as nobody's successors; then one after the other from the zone that has most of
+/// them; of equal ones the one that is no coordinator, then the youngest.
 fn victims(draft: &Draft<'_>, class: ProcessClass, count: usize) -> Vec<ProcessGroupId> {
+    let is_excluded = |group: &ProcessGroup| group.conditions.contains_key(&GroupCondition::ProcessIsMarkedAsExcluded);
+    let excluded = draft.live(class).filter(|(_, group)| is_excluded(group));
+    let mut victims: Vec<ProcessGroupId> = excluded.map(|(id, _)| id.clone()).take(count).collect();
     let mut zones: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for (id, group) in draft.live(class) {
+    for (id, group) in draft.live(class).filter(|(_, group)| !is_excluded(group)) {
         // Who goes first is greatest.
         let goes = (!draft.is_coordinator(id), id.number(), id);
         zones.entry(group.fault_domain.as_deref().unwrap_or_default()).or_default().push(goes);
@@ -58,7 +62,6 @@ fn victims(draft: &Draft<'_>, class: ProcessClass, count: usize) -> Vec<ProcessG
         ids.sort();
         fullest.extend(ids.pop().map(|next| (ids.len(), next, Reverse(zone), ids)));
     }
-    let mut victims = Vec::new();
     while victims.len() < count
         && let Some((_, (_, _, id), zone, mut ids)) = fullest.pop()
     {

@@ -138,7 +138,9 @@ impl Cluster {
         match what {
             Adds::Pod(pod) => self.run_pod(pod),
             Adds::Claim(claim) => {
-                let (name, facts) = claim_facts(claim, self.group_of(&claim.metadata));
+                let (name, mut facts) = claim_facts(claim, self.group_of(&claim.metadata));
+                // A volume is made where its pod is.
+                facts.bound = false;
                 self.kube.claims.insert(name, facts.into());
             }
             Adds::Service(service) => {
@@ -358,6 +360,9 @@ impl Cluster {
         pod.addresses = vec![pod.environment["FDB_POD_IP"].clone()];
         pod.unschedulable = None;
         pod.node = Some(node.to_owned());
+        if let Some(claim) = self.kube.claims.get_mut(&objects::claim_name(name)) {
+            claim.bound = true;
+        }
     }
 
     /// Monitors take up the ConfigMap and start what is not running.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::configuration::{ConfigurationKeys, engine_keys, redundancy_keys};
+use crate::configuration::{ConfigurationKeys, Migration, engine_keys, redundancy_keys};
 use crate::lock::LockReport;
 use crate::report::{
     Backlog, ConfigurationReport, CoordinatorReport, DataState, DatabaseReport, LogState, Recovery, Tolerance, host, is_one_pod,
@@ -181,12 +181,13 @@ impl Database {
         let engine = ENGINES.iter().find(keeps).copied().unwrap_or("ssd-2");
         let number = |(key, value): (&String, &Vec<u8>)| {
             let value = std::str::from_utf8(value).ok()?.parse().ok()?;
-            (!key.ends_with("_engine")).then(|| (key.clone(), value))
+            (!key.ends_with("_engine") && key != Migration::SETTING).then(|| (key.clone(), value))
         };
         let configuration = ConfigurationReport {
             redundancy_mode: Some(mode.name().to_owned()),
             storage_engine: Some(engine.to_owned()),
             settings: self.keys.iter().filter_map(number).collect(),
+            words: [(Migration::SETTING.to_owned(), self.migration().name().to_owned())].into(),
             excluded: self.excluded.keys().cloned().collect(),
         };
         let tolerance = i64::from(mode.fault_tolerance());
@@ -206,6 +207,11 @@ impl Database {
             lock: Some(self.lock.clone()),
             ..report
         }
+    }
+
+    fn migration(&self) -> Migration {
+        let is_written = |migration: &Migration| migration.keys().iter().all(|(key, value)| self.keys.get(key) == Some(value));
+        [Migration::Aggressive, Migration::Gradual].into_iter().find(is_written).unwrap_or(Migration::Disabled)
     }
 
     /// How long data moves away from one of a class: what a log has, others have after a recovery.

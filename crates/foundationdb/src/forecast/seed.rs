@@ -7,7 +7,7 @@ use quorate_quorum::Effect;
 
 use super::cluster::{Cluster, claim_facts, families, node_facts};
 use super::{Assumed, Hosts};
-use crate::configuration::{engine_keys, redundancy_keys, setting_keys};
+use crate::configuration::{Migration, engine_keys, redundancy_keys, setting_keys};
 use crate::decide::Adds;
 use crate::{
     ConfigMapFacts, Desired, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, Recorded, ServiceFacts, objects,
@@ -78,6 +78,7 @@ fn configure(cluster: &mut Cluster, desired: &Desired) {
     let mut keys = redundancy_keys(desired.redundancy_mode());
     keys.extend(engine_keys(&desired.database.storage_engine).unwrap_or_default());
     keys.extend(setting_keys(&desired.database.settings));
+    keys.extend(desired.database.migration.map(Migration::keys).unwrap_or_default());
     cluster.database.configure(&keys, cluster.now - AGE);
 }
 

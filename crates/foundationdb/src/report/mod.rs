@@ -118,6 +118,8 @@ pub struct ConfigurationReport {
     pub storage_engine: Option<String>,
     /// Everything in it that is a number.
     pub settings: BTreeMap<String, i64>,
+    /// Everything else in it that is a word.
+    pub words: BTreeMap<String, String>,
     /// What is excluded: addresses, and localities as `locality_instance_id:storage-1`.
     pub excluded: BTreeSet<String>,
 }
@@ -154,6 +156,10 @@ pub struct ProcessReport {
     pub excluded: Option<bool>,
     /// What it does.
     pub roles: BTreeSet<String>,
+    /// The engine of the data it has.
+    pub engine: Option<String>,
+    /// How much data it has, in bytes.
+    pub stored: u64,
     /// How it was started; missing for a moment after its start.
     pub command_line: Option<String>,
     /// For how many seconds it has been running.

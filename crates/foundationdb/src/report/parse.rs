@@ -1,6 +1,6 @@
 //! Reading `status json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -214,6 +214,13 @@ struct Locality {
 #[derive(Deserialize)]
 struct Role {
     role: Option<String>,
+    stored_bytes: Option<u64>,
+    storage_metadata: Option<StorageMetadata>,
+}
+
+#[derive(Deserialize)]
+struct StorageMetadata {
+    storage_engine: Option<String>,
 }
 
 impl Status {
@@ -291,11 +298,18 @@ impl Qos {
 
 impl Configuration {
     fn into_report(self) -> ConfigurationReport {
-        let number = |(name, value): (String, serde_json::Value)| Some((name, value.as_i64()?));
+        let (mut settings, mut words) = (BTreeMap::new(), BTreeMap::new());
+        for (name, value) in self.others {
+            match value {
+                serde_json::Value::String(word) => drop(words.insert(name, word)),
+                other => settings.extend(other.as_i64().map(|number| (name, number))),
+            }
+        }
         ConfigurationReport {
             redundancy_mode: self.redundancy_mode,
             storage_engine: self.storage_engine,
-            settings: self.others.into_iter().filter_map(number).collect(),
+            settings,
+            words,
             excluded: self.excluded_servers.into_iter().filter_map(|server| server.locality.or(server.address)).collect(),
         }
     }
@@ -305,6 +319,12 @@ impl Process {
     fn into_report(self) -> Option<(String, ProcessReport)> {
         let Address(address) = self.address?;
         let Locality { instance_id, zoneid, physical_zone, data_hall, dcid, dns_name } = self.locality.unwrap_or_default();
+        let (mut roles, mut engine, mut stored) = (BTreeSet::new(), None, 0);
+        for role in self.roles {
+            stored += role.stored_bytes.unwrap_or(0);
+            engine = engine.or(role.storage_metadata.and_then(|storage| storage.storage_engine));
+            roles.extend(role.role);
+        }
         let report = ProcessReport {
             group: instance_id.map(ProcessGroupId),
             zone: zoneid,
@@ -315,7 +335,9 @@ impl Process {
             class: self.class_type.and_then(|class| class.parse().ok()),
             version: self.version,
             excluded: self.excluded,
-            roles: self.roles.into_iter().filter_map(|role| role.role).collect(),
+            roles,
+            engine,
+            stored,
             command_line: self.command_line,
             uptime: self.uptime_seconds,
             under_maintenance: self.under_maintenance.unwrap_or(false),

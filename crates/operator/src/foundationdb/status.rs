@@ -303,8 +303,13 @@ fn conditions(
         Some(false) => "the database can't be used",
         None => "the database was not asked yet",
     };
+    let doing = match decision.steps.as_slice() {
+        [] => String::new(),
+        [step] => format!("; now: {}", step.why),
+        [step, others @ ..] => format!("; now: {} (and {} more)", step.why, others.len()),
+    };
     let ready = format!(
-        "{} of {} process groups are as they should be",
+        "{} of {} process groups are as they should be{doing}",
         decision.status.reconciled_groups, decision.status.desired_groups
     );
     let progressing =

@@ -71,6 +71,8 @@ pub(crate) struct Remembered {
     /// The connection string that its status recorded last, as seen or as written, and of which object: a status can be lost, and the
     /// ConfigMap be seen as it was before.
     pub(crate) connection: Option<(String, String)>,
+    /// The state of the object that we have written over since; whoever still shows it shows what was before.
+    pub(crate) written_over: Option<String>,
 }
 
 impl Default for Remembered {
@@ -86,12 +88,26 @@ impl Default for Remembered {
             telling: Telling::default(),
             wished: Wished::default(),
             connection: None,
+            written_over: None,
         }
     }
 }
 
 impl Remembered {
+    /// Keeps what an object says that was seen.
     fn keep_connection(&mut self, object: &FoundationDBCluster) {
+        if self.written_over.is_none() || self.written_over != object.metadata.resource_version {
+            self.keep_connection_of(object);
+        }
+    }
+
+    /// Keeps what was written over an object.
+    fn keep_what_was_written(&mut self, written: &FoundationDBCluster) {
+        self.written_over.clone_from(&written.metadata.resource_version);
+        self.keep_connection_of(written);
+    }
+
+    fn keep_connection_of(&mut self, object: &FoundationDBCluster) {
         let recorded = object.status.as_ref().and_then(|status| status.connection_string.clone());
         if let (Some(uid), Some(connection)) = (&object.metadata.uid, recorded.filter(|connection| !connection.is_empty())) {
             self.connection = Some((uid.clone(), connection));
@@ -215,7 +231,7 @@ impl Hands {
             }
             self.check_leading(seen.epoch)?;
             self.write_status(&written, &seen.desired.namespace, &seen.desired.name).await?;
-            remembered.keep_connection(&written);
+            remembered.keep_what_was_written(&written);
             done.expected.object_was = Some(object.metadata.resource_version.clone().unwrap_or_default());
             remembered.telling.was_written(now);
         }
@@ -248,4 +264,35 @@ impl Hands {
 
 fn reference(object: &FoundationDBCluster) -> ObjectReference {
     object.object_ref(&())
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_api::foundationdb::FoundationDBClusterStatus;
+
+    use super::*;
+
+    fn object(resource_version: &str, connection: &str) -> FoundationDBCluster {
+        let mut object = FoundationDBCluster::default();
+        object.metadata.uid = Some("uid".to_owned());
+        object.metadata.resource_version = Some(resource_version.to_owned());
+        object.status = Some(FoundationDBClusterStatus {
+            connection_string: Some(connection.to_owned()),
+            ..FoundationDBClusterStatus::default()
+        });
+        object
+    }
+
+    #[test]
+    fn what_was_written_is_newer_than_what_is_still_seen() {
+        let mut remembered = Remembered::default();
+        let before = object("10", "old");
+        remembered.keep_connection(&before);
+        remembered.keep_what_was_written(&object("10", "new"));
+        // The watch is behind.
+        remembered.keep_connection(&before);
+        assert_eq!(remembered.connection_of(&before).as_deref(), Some("new"));
+        remembered.keep_connection(&object("12", "somebody else's"));
+        assert_eq!(remembered.connection_of(&before).as_deref(), Some("somebody else's"));
+    }
 }

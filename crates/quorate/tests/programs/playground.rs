@@ -2,21 +2,27 @@
 
 use std::path::PathBuf;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use quorate_api::foundationdb::FoundationDBCluster;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Program, until};
 
 #[tokio::test]
-async fn pods_and_nodes_are_deleted_more_is_asked_for_and_ctrl_c_ends_it() {
+async fn pods_and_nodes_are_deleted_what_it_proposes_is_asked_for_and_ctrl_c_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::start(&["playground"], folder.path(), &[]);
     let file = program.says(|line| line.trim().strip_prefix("export KUBECONFIG=").map(PathBuf::from)).await;
+    let patch = |line: &str| {
+        let edit = line.trim().strip_prefix("kubectl patch fdb sample --type=merge -p '")?.strip_suffix('\'')?;
+        serde_json::from_str::<Value>(edit).ok()
+    };
+    let more = program.says(patch).await;
+    let mut knob = program.says(patch).await;
     program
         .says(|line| line.ends_with("available yes, process groups 11/11, pods ready 11/11, held: nothing").then_some(()))
         .await;
@@ -41,12 +47,28 @@ async fn pods_and_nodes_are_deleted_more_is_asked_for_and_ctrl_c_ends_it() {
     };
     until("all pods on other nodes", have_moved).await;
 
-    let clusters: Api<FoundationDBCluster> = Api::default_namespaced(client);
-    let more = json!({"spec": {"processCounts": {"storage": 5}}});
+    let clusters: Api<FoundationDBCluster> = Api::default_namespaced(client.clone());
     clusters.patch("sample", &PatchParams::default(), &Patch::Merge(more)).await.unwrap();
     program
         .says(|line| line.ends_with("available yes, process groups 12/12, pods ready 12/12, held: nothing").then_some(()))
         .await;
+
+    // Otherwise the servers that just started would be waited for.
+    knob["spec"]["minimumUptimeSecondsForBounce"] = json!(5);
+    let asked = clusters.patch("sample", &PatchParams::default(), &Patch::Merge(knob)).await.unwrap();
+    let events: Api<Event> = Api::default_namespaced(client);
+    let restarted = async || {
+        let all = events.list(&ListParams::default()).await.unwrap().items;
+        all.iter().any(|event| event.reason.as_deref() == Some("BouncingProcesses")).then_some(())
+    };
+    until("the servers being restarted", restarted).await;
+    // Not before every server says that it was started as asked.
+    let carried_out = async || {
+        let status = clusters.get("sample").await.unwrap().status;
+        let generation = status.and_then(|status| status.generations?.reconciled);
+        (generation.is_some() && generation == asked.metadata.generation).then_some(())
+    };
+    until("all servers running with the knob", carried_out).await;
 
     let ended = program.end(Signal::INT).await;
     assert_eq!(ended.code(), Some(0));

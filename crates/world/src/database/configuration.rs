@@ -73,6 +73,29 @@ impl Configuration {
         self.others.get(key).copied().unwrap_or(0)
     }
 
+    /// Whether storage servers of another engine are made again.
+    pub(super) fn migrates(&self) -> bool {
+        match self.migration() {
+            "aggressive" => true,
+            "gradual" => self.number("perpetual_storage_wiggle") > 0,
+            _ => false,
+        }
+    }
+
+    /// How they are, as `status json` shows it.
+    pub(super) fn migration(&self) -> &'static str {
+        match self.number("storage_migration_type") {
+            2 => "aggressive",
+            3 => "gradual",
+            _ => "disabled",
+        }
+    }
+
+    /// What was set of a setting that is not shown otherwise.
+    pub(super) fn set(&self, key: &str) -> Option<i64> {
+        self.others.get(key).copied()
+    }
+
     /// How many zones may fail by the replication alone.
     pub(super) fn tolerated_failures(&self) -> i64 {
         let smaller = self.log_replicas.min(self.storage_replicas);

@@ -44,6 +44,13 @@ pub(super) struct Distributor {
     leaves: Option<Timestamp>,
 }
 
+/// What makes a storage server one that nothing is to be on, besides being excluded or dead.
+struct Standards {
+    without_makeshift: bool,
+    /// The volume of the one that gets another engine now.
+    another_engine: Option<String>,
+}
+
 impl Database {
     /// The distributor, if it is ready to move data.
     pub(super) fn ready_distributor(&self) -> Option<&Distributor> {
@@ -125,9 +132,25 @@ impl Database {
         self.processes.get(&server.address).is_some_and(|process| self.fit(process, Role::Storage) == Fitness::Worst)
     }
 
-    /// Whether nothing is to be on a server: it is excluded, it failed, or there are better ones.
-    fn is_unwanted(&self, server: &StorageServer, without_makeshift: bool) -> bool {
-        self.server_is_excluded(server) || self.failed(server) || (without_makeshift && self.is_makeshift(server))
+    /// Whether nothing is to be on a server: it is excluded, it failed, there are better ones, or it is its turn to get another engine.
+    fn is_unwanted(&self, server: &StorageServer, standards: &Standards) -> bool {
+        self.server_is_excluded(server)
+            || self.failed(server)
+            || (standards.without_makeshift && self.is_makeshift(server))
+            || standards.another_engine.as_ref() == Some(&server.volume)
+    }
+
+    fn standards(&self) -> Standards {
+        Standards { without_makeshift: self.a_team_exists(false, None), another_engine: self.next_to_migrate() }
+    }
+
+    /// The volume of the storage server that is made again with the engine that is configured: one after the other, while the others can
+    /// hold everything.
+    fn next_to_migrate(&self) -> Option<String> {
+        let configuration = self.configuration.as_ref().filter(|configuration| configuration.migrates())?;
+        let mut others = self.data.servers.values().filter(|server| server.engine != configuration.storage_engine);
+        let next = others.find(|server| server.dead_since.is_none() && !self.server_is_excluded(server))?;
+        self.a_team_exists(true, Some(&next.volume)).then(|| next.volume.clone())
     }
 
     /// Whether the members could hold all data, log-class processes included.
@@ -140,15 +163,16 @@ impl Database {
         configuration.storage_policy.holds(&able)
     }
 
-    /// Whether a team can be made of servers that are neither excluded nor failed, with or without those on makeshift processes.
-    fn a_team_exists(&self, makeshift: bool) -> bool {
+    /// Whether a team can be made of servers that are neither excluded nor failed, with or without those on makeshift processes, and without
+    /// the one on a volume.
+    fn a_team_exists(&self, makeshift: bool, without: Option<&String>) -> bool {
         let Some(configuration) = &self.configuration else { return false };
         let usable: Vec<&Localities> = self
             .data
             .servers
             .values()
             .filter(|server| !self.server_is_excluded(server) && !self.failed(server))
-            .filter(|server| makeshift || !self.is_makeshift(server))
+            .filter(|server| (makeshift || !self.is_makeshift(server)) && without != Some(&server.volume))
             .map(|server| &server.localities)
             .collect();
         configuration.storage_policy.holds(&usable)
@@ -157,7 +181,7 @@ impl Database {
     /// The first storage servers and shards of a new database.
     pub(super) fn create_data(&mut self) {
         self.recruit_on(|fitness, _| fitness <= Fitness::Unset, SignedDuration::ZERO);
-        if !self.a_team_exists(true) {
+        if !self.a_team_exists(true, None) {
             self.recruit_on(|fitness, _| fitness <= Fitness::Worst, SignedDuration::ZERO);
         }
         let Some(configuration) = self.configuration.clone() else { return };
@@ -171,10 +195,10 @@ impl Database {
     fn recruit_storage(&mut self) {
         self.recruit_on(|fitness, emptied| fitness <= Fitness::Unset && !emptied, times::STORAGE_RECRUITED);
         // A process whose data was re-replicated in its absence, and one of another class, only when nothing else will do.
-        if !self.a_team_exists(true) {
+        if !self.a_team_exists(true, None) {
             self.recruit_on(|fitness, _| fitness <= Fitness::Unset, times::STORAGE_RECRUITED);
         }
-        if !self.a_team_exists(true) {
+        if !self.a_team_exists(true, None) {
             self.recruit_on(|fitness, _| fitness <= Fitness::Worst, times::STORAGE_RECRUITED);
         }
     }
@@ -195,7 +219,9 @@ impl Database {
                 held.store = Some(id);
                 held.emptied = false;
             }
-            let server = StorageServer { volume, address, localities, created: self.now, dead_since: None, known_as: None };
+            let engine = self.configuration.as_ref().map_or(2, |configuration| configuration.storage_engine);
+            let created = self.now;
+            let server = StorageServer { volume, address, localities, created, engine, dead_since: None, known_as: None };
             self.data.servers.insert(id, server);
         }
     }
@@ -223,15 +249,15 @@ impl Database {
 
     fn relocate(&mut self) {
         let Some(configuration) = self.configuration.clone() else { return };
-        let without_makeshift = self.a_team_exists(false);
-        let usable = |server: &StorageServer| !self.is_unwanted(server, without_makeshift);
+        let standards = self.standards();
+        let usable = |server: &StorageServer| !self.is_unwanted(server, &standards);
         let mut planned: Vec<(usize, BTreeSet<u64>, u32)> = Vec::new();
         for (position, shard) in self.data.shards.iter().enumerate() {
             if shard.relocation.is_some() || self.is_well(shard, &configuration, usable) {
                 continue;
             }
             if let Some(team) = self.team(&configuration, &shard.copies, usable).filter(|team| *team != shard.copies) {
-                planned.push((position, team, self.urgency(shard)));
+                planned.push((position, team, self.urgency(shard, &standards)));
             }
         }
         let bytes: u64 = planned
@@ -260,7 +286,7 @@ impl Database {
         })
     }
 
-    fn urgency(&self, shard: &Shard) -> u32 {
+    fn urgency(&self, shard: &Shard, standards: &Standards) -> u32 {
         let known = |id: &u64| self.data.servers.get(id);
         let left = shard.copies.iter().filter_map(known).filter(|server| !self.failed(server)).count();
         if left < shard.copies.len() {
@@ -272,8 +298,9 @@ impl Database {
             };
         }
         let excluded = shard.copies.iter().filter_map(known).any(|server| self.server_is_excluded(server));
-        let makeshift = shard.copies.iter().filter_map(known).any(|server| self.is_makeshift(server));
-        if makeshift && !excluded { priority::UNDESIRED } else { priority::UNHEALTHY }
+        let migrates = |server: &StorageServer| standards.another_engine.as_ref() == Some(&server.volume);
+        let undesired = shard.copies.iter().filter_map(known).any(|server| self.is_makeshift(server) || migrates(server));
+        if undesired && !excluded { priority::UNDESIRED } else { priority::UNHEALTHY }
     }
 
     fn is_readable(&self, shard: &Shard) -> bool {
@@ -310,12 +337,12 @@ impl Database {
 
     /// Servers that hold nothing and are not wanted disappear, with their role.
     fn retire_servers(&mut self) {
-        let without_makeshift = self.a_team_exists(false);
+        let standards = self.standards();
         let retired: Vec<u64> = self
             .data
             .servers
             .iter()
-            .filter(|(id, server)| self.is_unwanted(server, without_makeshift) && self.data.load(**id) == 0)
+            .filter(|(id, server)| self.is_unwanted(server, &standards) && self.data.load(**id) == 0)
             .map(|(id, _)| *id)
             .collect();
         for id in retired {

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::Database;
+use super::configuration::engine;
 use super::exclusion::Exclusion;
 use super::process::Process;
 use super::recovery::Phase;
@@ -203,6 +204,11 @@ impl Database {
             answering: self.answering(&self.connection).count(),
             majority: self.connection.majority(),
         }
+    }
+
+    /// The engines of all storage servers.
+    pub fn engines(&self) -> Vec<&'static str> {
+        self.data.servers.values().map(|server| engine(server.engine)).collect()
     }
 
     /// What is excluded, as it was written.

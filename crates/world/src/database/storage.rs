@@ -15,6 +15,8 @@ pub(super) struct StorageServer {
     pub address: String,
     pub localities: Localities,
     pub created: Timestamp,
+    /// The engine of its store.
+    pub engine: i64,
     /// Since when its process does not run.
     pub dead_since: Option<Timestamp>,
     /// The address that the database knows it by until its process, which came back at another one, has opened its disk.

@@ -2,7 +2,10 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use quorate_api::foundationdb::{FoundationDBCluster, FoundationDBClusterStatus};
+use quorate_fdb_client::Management;
+use quorate_foundationdb::ProcessGroupId;
 
+use super::hands::Insistence;
 use super::invariants::Invariants;
 use super::run::World;
 use super::trouble::Repair;
@@ -55,6 +58,24 @@ impl World {
         let excluded = self.databases.look(&known_as(), |database| database.map(Database::excluded)).unwrap_or_default();
         for place in excluded {
             self.repair_in(seconds + SOMEBODY_LOOKS_AFTER, Repair::Include(place));
+        }
+        self.repair_in(seconds + SOMEBODY_LOOKS_AFTER, Repair::IncludeWhatNobodyRemembers);
+    }
+
+    /// What was decided by the record may have been excluded right after that was lost.
+    pub(super) fn include_what_nobody_remembers(&mut self) {
+        let excluded = self.databases.look(&known_as(), |database| database.map(Database::excluded)).unwrap_or_default();
+        let object: Option<FoundationDBCluster> = self.cluster.kubernetes.get(NAMESPACE, CLUSTER).ok();
+        let groups = object.and_then(|object| object.status?.process_groups).unwrap_or_default();
+        let is_known = |place: &String| {
+            let mut groups = groups.iter();
+            groups.any(|group| {
+                let id = group.process_group_id.clone().unwrap_or_default();
+                ProcessGroupId(id).locality() == *place || group.addresses.iter().flatten().any(|address| address == place)
+            })
+        };
+        for place in excluded.into_iter().filter(|place| !is_known(place)) {
+            self.by_hand(Management::Include(vec![place]), Insistence::UntilItIsDone);
         }
     }
 }

@@ -487,6 +487,14 @@ mod tests {
         ("everything", 240_003_796),
         ("everything", 240_004_344),
         ("everything", 240_004_579),
+        ("everything", 2036),
+        ("everything", 2972),
+        ("everything", 3906),
+        ("everything", 4976),
+        ("everything", 5466),
+        ("everything", 5896),
+        ("everything", 6211),
+        ("everything", 6475),
     ];
 
     #[test]

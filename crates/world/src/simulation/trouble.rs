@@ -42,6 +42,8 @@ pub(super) enum Repair {
     Untaint(&'static str),
     /// What somebody excluded by hand may be used again.
     Include(String),
+    /// What is excluded and nobody has on record may be used again.
+    IncludeWhatNobodyRemembers,
     /// The object is made again as it was.
     MakeObjectAgain(Box<FoundationDBCluster>),
     /// The cluster is looked after again.
@@ -187,6 +189,7 @@ impl World {
             }
             Repair::Untaint(node) => self.taint(node, false),
             Repair::Include(address) => self.by_hand(Management::Include(vec![address]), Insistence::UntilItIsDone),
+            Repair::IncludeWhatNobodyRemembers => self.include_what_nobody_remembers(),
             Repair::MakeObjectAgain(object) => self.make_the_object_again(*object),
             Repair::EndSkip => self.edit(|cluster| cluster.spec.skip = None),
             Repair::EndLeaseOutage => self.faults.lease_outage(false),

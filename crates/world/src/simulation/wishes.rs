@@ -135,6 +135,10 @@ impl World {
             let mut spec = serde_json::to_value(&cluster.spec).unwrap_or_default();
             let place = field[1..].split('/').fold(&mut spec, |place, name| &mut place[name]);
             *place = value;
+            if field.ends_with("/storage_engine") {
+                // Without that no server would come to it.
+                spec["databaseConfiguration"]["storage_migration_type"] = json!("aggressive");
+            }
             if let Ok(changed) = serde_json::from_value(spec) {
                 cluster.spec = changed;
             }

@@ -5,6 +5,7 @@ mod bad_input;
 mod buggify;
 mod coordinators;
 mod counts;
+mod disks;
 mod distribution;
 mod failures;
 mod knobs;

@@ -91,8 +91,19 @@ impl Stage {
         stage
     }
 
+    /// The same on the nodes' own disks, which no other node reaches.
+    pub async fn born_on_local_disks() -> Self {
+        let stage = Self::unborn_with(json!({}), Reach::Host);
+        stage.rest().await;
+        stage
+    }
+
     /// The object was just created, and the operator has not seen it yet.
     pub fn unborn(patch: Value) -> Self {
+        Self::unborn_with(patch, Reach::Anywhere)
+    }
+
+    fn unborn_with(patch: Value, reach: Reach) -> Self {
         let started = Instant::now();
         let clock = Arc::new(StageClock { started, off: Mutex::new(SignedDuration::ZERO) });
         let time = Arc::clone(&clock);
@@ -102,7 +113,7 @@ impl Stage {
         let time = Arc::clone(&clock);
         let databases = Databases::new(move || time.true_now());
         let servers = Fdbservers::new(databases.clone(), 7, MonitorSettings::default());
-        let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), Reach::Anywhere)]);
+        let provisioners = BTreeMap::from([(scenery::PROVISIONER.to_owned(), reach)]);
         let settings = KubeletSettings { provisioners, ..KubeletSettings::default() };
         let cluster = Cluster::new(kubernetes, settings).with_servers(servers);
         let stage = Self { cluster, databases, clock, wire, operators: Mutex::default() };

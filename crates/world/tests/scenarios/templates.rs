@@ -266,9 +266,32 @@ async fn j92_another_storage_class() {
 async fn j95_another_storage_engine() {
     let stage = Stage::born().await;
     stage.apply(json!({"databaseConfiguration": {"storage_engine": "ssd-rocksdb-v1"}}));
+    stage.until("what is missing is said", |view| view.held("ConfigurationHeld")).await;
+    stage.pass(300).await;
+    assert_eq!(stage.writes("database: configure").len(), 0, "no server would come to it");
+    stage.apply(json!({"databaseConfiguration": {"storage_migration_type": "aggressive"}}));
     stage.until("it is configured", |view| view.configuration()["storage_engine"] == "ssd-rocksdb-v1").await;
+    stage.until("servers are made again", |view| view.held("EngineMigration")).await;
     stage.rest().await;
     assert_eq!(stage.writes("database: configure").len(), 1);
+    let engines = stage.truth(|database| database.engines());
+    assert_eq!(engines, vec!["ssd-rocksdb-v1"; 4]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn roles_that_are_asked_for_no_longer_are_as_many_as_at_first() {
+    let stage = Stage::born().await;
+    let at_first = stage.view().configuration();
+    let roles = json!({"logs": 4, "commit_proxies": 2, "grv_proxies": 2, "resolvers": 2});
+    stage.apply(json!({"databaseConfiguration": roles}));
+    stage.until("it is configured", |view| view.configuration()["resolvers"] == 2).await;
+    stage.rest().await;
+    stage.apply(json!({"databaseConfiguration": {"logs": null, "commit_proxies": null, "grv_proxies": null, "resolvers": null}}));
+    stage.until("it is configured", |view| view.configuration()["resolvers"] == 1).await;
+    stage.rest().await;
+    for role in ["logs", "commit_proxies", "grv_proxies", "resolvers"] {
+        assert_eq!(stage.view().configuration()[role], at_first[role], "{role}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

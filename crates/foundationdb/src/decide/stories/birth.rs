@@ -255,3 +255,60 @@ fn where_the_first_coordinators_are_known_by_addresses_that_are_gone_that_is_sai
     assert!(codes(&decision).contains(&"CoordinatorsLost"), "{:#?}", decision.holds);
     assert!(!told(&decision).contains(&"create the database".to_owned()));
 }
+
+/// Monitors say that their pods are in these racks, by the node.
+fn in_racks(cluster: &mut Cluster, racks: usize) {
+    for pod in cluster.kube.pods.values_mut() {
+        let number: usize = pod.node.as_ref().and_then(|node| node.rsplit('-').next()?.parse().ok()).unwrap_or(0);
+        pod.environment.insert("RACK".to_owned(), format!("rack-{}", number % racks));
+    }
+}
+
+#[test]
+fn where_a_variable_names_the_zone_of_nodes_what_it_says_counts_before_any_server_runs() {
+    for (racks, born) in [(1, false), (3, true)] {
+        let mut cluster = Cluster::new(&[(Storage, 6), (Log, 6)]);
+        cluster.unasked = true;
+        let label = "kubernetes.io/hostname".to_owned();
+        cluster.desired.topology =
+            Topology { zone: Zone::Node { label, value_from: Some("$RACK".to_owned()) }, ..Topology::default() };
+        let mut done = Vec::new();
+        for _ in 0..100 {
+            in_racks(&mut cluster, racks);
+            done.extend(told(&cluster.round(5)));
+        }
+        assert_eq!(done.contains(&"create the database".to_owned()), born, "{racks} racks: {:?}", cluster.decided().holds);
+    }
+}
+
+#[test]
+fn halls_are_known_by_what_servers_were_started_with() {
+    for (halls, born) in [(2, false), (3, true)] {
+        let mut cluster = Cluster::new(&[(Storage, 5), (Log, 5), (Coordinator, 9)]);
+        cluster.unasked = true;
+        cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
+        cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+        for template in cluster.desired.templates.values_mut() {
+            template.parameters = vec![("locality_data_hall".to_owned(), "$RACK".to_owned())];
+        }
+        let mut done = Vec::new();
+        for _ in 0..60 {
+            in_racks(&mut cluster, halls);
+            done.extend(told(&cluster.round(5)));
+        }
+        assert_eq!(done.contains(&"create the database".to_owned()), born, "{halls} halls: {:?}", cluster.decided().holds);
+    }
+}
+
+#[test]
+fn monitors_that_write_nothing_down_may_not_be_allowed_to() {
+    let mut cluster = unasked();
+    cluster.until(|decision| decision.status.connection.is_some());
+    for pod in cluster.kube.pods.values_mut() {
+        pod.environment.clear();
+        pod.active_configuration = None;
+    }
+    cluster.now += jiff::SignedDuration::from_secs(60);
+    let (sentence, ..) = waits_for(&cluster);
+    assert!(sentence.ends_with("have said nothing for 60 s: may their service account patch pods?"), "{sentence}");
+}

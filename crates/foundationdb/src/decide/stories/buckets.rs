@@ -207,6 +207,24 @@ fn what_is_excluded_makes_room_again() {
 }
 
 #[test]
+fn data_that_is_copied_for_hours_keeps_nobody_in_flight_who_has_none() {
+    let mut cluster = without(&["storage-8", "log-4", "stateless-5", "stateless-6"]);
+    enabled(&mut cluster, 1, 1, 1);
+    cluster.spoil(|report| {
+        if let Some(data) = &mut report.data {
+            data.healthy = Some(false);
+        }
+        report.full_replication = Some(false);
+    });
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(200);
+    let groups = &cluster.kube.recorded.groups;
+    let gone = ["log-4", "stateless-5", "stateless-6"].map(group_id);
+    assert!(gone.iter().all(|id| groups.get(id).is_none_or(crate::ProcessGroup::may_go)), "{:?}", cluster.decided().holds);
+    assert!(groups[&group_id("storage-8")].is_in_flight(), "its copies are still missing");
+}
+
+#[test]
 fn fault_domains_are_counted_besides() {
     let mut cluster = without(&["storage-9", "log-4", "stateless-6"]);
     enabled(&mut cluster, 1, 1, 1);
@@ -217,4 +235,35 @@ fn fault_domains_are_counted_besides() {
     cluster.pass(TWO_HOURS);
     cluster.round(5);
     assert_eq!(cluster.marked(), ["log-4", "storage-9"], "both are in one zone; the third is in another");
+}
+
+#[test]
+fn who_is_excluded_by_hand_and_waited_for_is_replaced_beyond_the_limit_too() {
+    let mut cluster = without(&[]);
+    let now = cluster.now;
+    cluster.database.exclude(&["locality_instance_id:storage-8".to_owned()], now);
+    cluster.rounds(2);
+    cluster.desired.remove.insert("storage-9".to_owned());
+    cluster.rounds(20);
+    assert_eq!(cluster.marked(), ["storage-9"]);
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(3);
+    assert!(cluster.marked().contains(&"storage-8"), "{:?} {:?}", cluster.marked(), cluster.decided().holds);
+}
+
+#[test]
+fn who_is_kept_from_every_node_by_its_own_volume_is_replaced_beyond_the_limit_too() {
+    for has_volume in [true, false] {
+        let mut cluster = without(&["storage-8"]);
+        let pod = cluster.pod("storage-8");
+        (pod.node, pod.ready, pod.phase) = (None, false, crate::PodPhase::Pending);
+        cluster.unplaceable.insert("storage-8".to_owned());
+        cluster.kube.claims.get_mut("sample-storage-8-data").unwrap().bound = has_volume;
+        cluster.desired.remove.insert("storage-9".to_owned());
+        cluster.rounds(3);
+        cluster.pass(TWO_HOURS);
+        cluster.rounds(20);
+        let stays = cluster.kube.recorded.groups.get(&group_id("storage-8")).is_some_and(|group| group.removal.is_none());
+        assert_eq!(stays, !has_volume, "a successor has a volume of its own, elsewhere: {:#?}", cluster.decided().holds);
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::cluster::{Cluster, codes, told};
 use crate::RedundancyMode;
+use crate::configuration::Migration;
 use crate::report::Backlog;
 
 #[test]
@@ -55,4 +56,64 @@ fn it_waits_for_servers_that_are_far_behind() {
         assert!(decision.steps.is_empty(), "{:?}", told(&decision));
         assert!(decision.holds.iter().any(|hold| hold.sentence.contains(said)), "{:?}", decision.holds);
     }
+}
+
+/// What is configured in the next minutes.
+fn configured(cluster: &mut Cluster) -> Vec<String> {
+    cluster.rounds(60).into_iter().filter(|step| step.starts_with("configure")).collect()
+}
+
+#[test]
+fn a_role_that_is_asked_for_no_longer_is_as_if_it_never_was() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.database.settings.insert("logs".to_owned(), 5);
+    assert_eq!(configured(&mut cluster), ["configure logs"]);
+    cluster.desired.database.settings.clear();
+    assert_eq!(configured(&mut cluster), ["configure logs"]);
+    assert_eq!(cluster.database.keys["logs"], b"3");
+    assert_eq!(codes(&cluster.decided()), [""; 0]);
+}
+
+#[test]
+fn a_setting_that_the_database_does_not_name_was_never_set() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.database.settings.insert("log_version".to_owned(), 6);
+    assert_eq!(configured(&mut cluster), ["configure log_version"]);
+}
+
+#[test]
+fn no_engine_is_set_that_no_server_would_come_to() {
+    let engine = |cluster: &mut Cluster| cluster.desired.database.storage_engine = "ssd-rocksdb-v1".to_owned();
+    let mut cluster = Cluster::usual();
+    engine(&mut cluster);
+    assert_eq!(configured(&mut cluster), [""; 0]);
+    let hold = cluster.decided().holds.remove(0);
+    assert_eq!((hold.reason.0, hold.measured.as_str()), ("ConfigurationHeld", "storage_migration_type disabled"));
+    cluster.desired.database.migration = Some(Migration::Gradual);
+    assert_eq!(configured(&mut cluster), ["configure storage_migration_type"]);
+    assert!(cluster.decided().holds[0].sentence.contains("gradual while perpetual_storage_wiggle is 0"));
+    cluster.desired.database.settings.insert("perpetual_storage_wiggle".to_owned(), 1);
+    assert_eq!(configured(&mut cluster), ["configure log_engine, perpetual_storage_wiggle, storage_engine"]);
+    assert_eq!(codes(&cluster.decided()), [""; 0]);
+}
+
+#[test]
+fn how_servers_come_to_another_engine_may_be_set_together_with_it() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.database.storage_engine = "ssd-rocksdb-v1".to_owned();
+    cluster.desired.database.migration = Some(Migration::Aggressive);
+    assert_eq!(configured(&mut cluster), ["configure log_engine, storage_engine, storage_migration_type"]);
+}
+
+#[test]
+fn nothing_is_reconciled_while_servers_have_another_engine() {
+    let mut cluster = Cluster::usual();
+    cluster.spoil(|report| {
+        let mut storage = report.processes.values_mut().filter(|process| process.roles.contains("storage"));
+        storage.next().unwrap().engine = Some("memory-2".to_owned());
+        storage.for_each(|process| process.engine = Some("ssd-2".to_owned()));
+    });
+    let decision = cluster.round(5);
+    assert_eq!(codes(&decision), ["EngineMigration"]);
+    assert!(decision.holds[0].sentence.starts_with("1 of 4 storage servers still have another engine than ssd-2"));
 }

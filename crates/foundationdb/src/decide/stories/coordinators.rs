@@ -262,3 +262,23 @@ fn how_far_apart_coordinators_are_goes_before_how_long_they_stay() {
     let done = told(&cluster.decided());
     assert_eq!(changes(&done), ["coordinators sample-log-1, sample-log-2, sample-log-3"], "{:?}", cluster.decided().holds);
 }
+
+#[test]
+fn where_there_are_places_for_fewer_those_are_better_than_a_lost_one() {
+    let mut cluster = Cluster::at_rest(&[(Storage, 4), (Log, 4)]);
+    cluster.desired.database.redundancy_mode = crate::RedundancyMode::Triple;
+    let in_four_zones = |report: &mut crate::DatabaseReport| {
+        for process in report.processes.values_mut() {
+            let number = process.group.as_ref().and_then(crate::ProcessGroupId::number).unwrap_or(0);
+            process.zone = Some(format!("zone-{}", number % 4));
+        }
+    };
+    cluster.spoil(in_four_zones);
+    let done = cluster.rounds(60);
+    assert!(changes(&done).is_empty(), "three are wanted to be five, and there are places for four: {done:?}");
+    cluster.kill("log-1");
+    let done = cluster.rounds(60);
+    let changed = changes(&done);
+    assert_eq!(changed.len(), 1, "{done:?}");
+    assert_eq!(changed[0].matches("sample-").count(), 3, "of three that are well one more may be lost: {changed:?}");
+}

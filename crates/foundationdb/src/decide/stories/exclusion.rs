@@ -363,3 +363,16 @@ fn fewer_servers_per_pod_are_no_reason_to_wait() {
     let done = cluster.rounds(200);
     assert_eq!(exclusions(&done).len(), 1, "{done:?} {:?}", cluster.decided().holds);
 }
+
+#[test]
+fn nobody_is_excluded_whom_the_mode_set_in_the_same_decision_needs() {
+    for mode in [crate::RedundancyMode::Double, crate::RedundancyMode::Triple] {
+        let mut cluster = Cluster::at_rest(&[(Storage, 3), (Log, 4)]);
+        cluster.desired.counts.insert(Storage, 2);
+        cluster.desired.database.redundancy_mode = mode;
+        let done = told(&cluster.round(5));
+        let excludes = done.iter().any(|step| step.starts_with("exclude"));
+        assert_eq!(excludes, mode == crate::RedundancyMode::Double, "{done:?}");
+        assert_eq!(done.iter().any(|step| step.starts_with("configure")), mode == crate::RedundancyMode::Triple, "{done:?}");
+    }
+}

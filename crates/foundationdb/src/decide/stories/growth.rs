@@ -80,3 +80,14 @@ fn another_prefix_replaces_everybody() {
     cluster.rounds(1500);
     assert!(cluster.kube.recorded.groups.keys().all(|id| id.0.starts_with("dc1-")), "{:?}", cluster.decided().holds);
 }
+
+#[test]
+fn shrinking_takes_first_whom_somebody_has_excluded() {
+    let mut cluster = Cluster::usual();
+    let now = cluster.now;
+    cluster.database.exclude(&["locality_instance_id:storage-8".to_owned()], now);
+    cluster.rounds(2);
+    cluster.desired.counts.insert(Storage, 3);
+    cluster.round(5);
+    assert_eq!(cluster.marked(), ["storage-8"], "without any other there would be too few who serve");
+}

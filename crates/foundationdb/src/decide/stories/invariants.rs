@@ -96,7 +96,8 @@ fn bad_exclusion(seen: &ClusterSnapshot, places: &[String]) -> Option<String> {
     })
 }
 
-/// New coordinators are as many as there should be, each in a zone of its own, none of them about to go.
+/// New coordinators are as many as there should be, or an odd number of them where there are places for fewer; each in a zone of its own, none of
+/// them about to go.
 fn bad_coordinators(seen: &ClusterSnapshot, decision: &ClusterDecision, addresses: &[String]) -> Option<String> {
     let report = report(seen)?;
     let mut zones = BTreeSet::new();
@@ -112,7 +113,14 @@ fn bad_coordinators(seen: &ClusterSnapshot, decision: &ClusterDecision, addresse
         zones.insert(process.physical());
     }
     let wanted = seen.desired.coordinator_count();
-    (zones.len() != wanted || addresses.len() != wanted).then(|| format!("{addresses:?} are in {} zones", zones.len()))
+    let may = |class| seen.desired.coordinator_priority(class).is_some();
+    let stays = |process: &&crate::ProcessReport| {
+        let group = process.group.as_ref().and_then(|id| decision.status.groups.get(id));
+        process.class.is_some_and(may) && process.excluded != Some(true) && group.is_some_and(|group| group.removal.is_none())
+    };
+    let places: BTreeSet<_> = report.processes.values().filter(stays).filter_map(crate::ProcessReport::physical).collect();
+    let as_many = addresses.len() == wanted || (addresses.len() % 2 == 1 && addresses.len() >= 3 && places.len() <= wanted);
+    (zones.len() != addresses.len() || !as_many).then(|| format!("{addresses:?} are in {} zones", zones.len()))
 }
 
 /// Marks are never taken back, and automatic ones fit into their budget.

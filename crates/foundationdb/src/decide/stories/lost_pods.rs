@@ -26,8 +26,8 @@ const STORAGE: &str = "create pod sample-storage-8";
 
 #[test]
 fn pods_of_those_on_record_come_back_whatever_the_database_says() {
-    assert_eq!(brought_back(|_| {}, Some(1)), [STATELESS, STORAGE]);
-    assert_eq!(brought_back(|cluster| cluster.silent_since = Some(cluster.now), Some(1)), [STATELESS, STORAGE]);
+    assert_eq!(brought_back(|_| {}, Some(1)), [STORAGE, STATELESS]);
+    assert_eq!(brought_back(|cluster| cluster.silent_since = Some(cluster.now), Some(1)), [STORAGE, STATELESS]);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn nothing_but_pods_is_made_before_the_database_is_asked() {
         cluster.kube.services.clear();
         cluster.desired.counts.insert(crate::ProcessClass::Storage, 6);
     };
-    assert_eq!(brought_back(change, Some(1)), [STATELESS, STORAGE]);
+    assert_eq!(brought_back(change, Some(1)), [STORAGE, STATELESS]);
 }
 
 #[test]

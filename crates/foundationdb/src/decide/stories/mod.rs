@@ -15,6 +15,7 @@ mod growth;
 mod health;
 mod hosts;
 mod invariants;
+mod lateness;
 mod left_alone;
 mod lock;
 mod lost_pods;

@@ -69,3 +69,20 @@ fn who_finds_no_host_holds_nobody_up_for_long() {
     let made_then = (0..2).flat_map(|_| made(&cluster.round(10))).collect::<BTreeSet<_>>();
     assert!(made_then.is_superset(&coming), "{made_then:?}");
 }
+
+#[test]
+fn coordinators_come_first_and_who_keeps_nothing_and_goes_comes_last() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove = ["storage-9", "stateless-5"].map(str::to_owned).into();
+    cluster.database.drains_in = jiff::SignedDuration::from_hours(1);
+    cluster.round(1);
+    let known: BTreeSet<String> = cluster.kube.recorded.groups.keys().map(|id| id.0.clone()).collect();
+    cluster.kube.pods.clear();
+    let made: Vec<String> =
+        told(&cluster.round(5)).iter().filter_map(|step| Some(step.strip_prefix("create pod sample-")?.to_owned())).collect();
+    let first_known: Vec<&String> = made.iter().filter(|id| known.contains(*id)).collect();
+    let kinds: Vec<&str> = first_known.iter().map(|id| id.rsplit_once('-').map_or("", |(class, _)| class)).collect();
+    assert_eq!(kinds[..3], ["log"; 3], "the coordinators: {made:?}");
+    assert_eq!(first_known[3], "storage-9", "it has data, and nobody makes it again later: {made:?}");
+    assert_eq!(first_known.last().unwrap().as_str(), "stateless-5");
+}

@@ -42,6 +42,17 @@ const EXAMPLES: &[(Change, usize)] = &[
         },
         0,
     ),
+    (
+        |cluster| {
+            cluster.desired.database.storage_engine = "ssd-rocksdb-v1".to_owned();
+            cluster.desired.database.migration = Some(crate::configuration::Migration::Aggressive);
+            cluster.spoil(|report| {
+                let storage = report.processes.values_mut().filter(|process| process.class == Some(Storage));
+                storage.take(3).for_each(|process| process.engine = Some("ssd-2".to_owned()));
+            });
+        },
+        60,
+    ),
     (|cluster| cluster.desired.deleting = true, 0),
     (|cluster| cluster.kube.recorded.epoch = quorate_quorum::Epoch(7), 0),
     (|cluster| cluster.pod("log-1").asked_for = None, 0),

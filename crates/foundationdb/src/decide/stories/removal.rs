@@ -468,3 +468,78 @@ fn one_that_is_to_go_before_it_had_a_pod_is_not_forgotten_in_the_moment_in_which
     }
     assert!(!cluster.kube.recorded.groups.contains_key(&group_id("storage-12")));
 }
+
+/// Nobody has on record who went before.
+fn lose_the_status(cluster: &mut Cluster) {
+    cluster.kube.recorded = crate::Recorded::default();
+    cluster.journal = quorate_quorum::Journal::default();
+}
+
+#[test]
+fn after_a_status_was_lost_nobody_who_serves_goes_without_exclusion_before_the_database_knows_who_went_before() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion.insert("storage-8".to_owned());
+    cluster.until(|decision| told(decision).contains(&"delete claim sample-storage-8-data".to_owned()));
+    lose_the_status(&mut cluster);
+    cluster.desired.remove_without_exclusion.insert("storage-9".to_owned());
+    let goes = "delete claim sample-storage-9-data".to_owned();
+    assert!(!cluster.rounds(10).contains(&goes), "the copies of both may be the same");
+    let held = cluster.decided().holds;
+    assert!(held.iter().any(|hold| hold.about == "storage-9" && hold.sentence.contains("the status was lost")), "{held:#?}");
+    assert!(cluster.rounds(60).contains(&goes));
+}
+
+#[test]
+fn nobody_who_serves_goes_without_exclusion_while_other_copies_are_missing() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.remove_without_exclusion = ["storage-8", "storage-9"].map(str::to_owned).into();
+    cluster.spoil(|report| report.data.as_mut().unwrap().min_replicas_remaining = Some(1));
+    // One that is dead has nothing that anybody could lose by its going.
+    cluster.kill("storage-8");
+    let done = cluster.rounds(20);
+    assert!(done.contains(&"delete claim sample-storage-8-data".to_owned()), "{done:?}");
+    assert!(!done.contains(&"delete claim sample-storage-9-data".to_owned()), "{done:?}");
+}
+
+#[test]
+fn two_whose_pods_somebody_else_deletes_go_without_exclusion_one_zone_after_the_other() {
+    let mut cluster = Cluster::usual();
+    let now = cluster.now;
+    for id in ["storage-8", "storage-9"] {
+        cluster.pod(id).deleted_since = Some(now);
+    }
+    cluster.rounds(1);
+    cluster.desired.remove_without_exclusion = ["storage-8", "storage-9"].map(str::to_owned).into();
+    let claims = |done: Vec<String>| done.into_iter().filter(|step| step.starts_with("delete claim")).count();
+    assert_eq!(claims(told(&cluster.round(5))), 1);
+    assert_eq!(claims(cluster.rounds(3)), 0, "what went with the first is missing");
+}
+
+#[test]
+fn an_address_that_was_given_to_somebody_who_stays_is_one_where_nobody_is_known_to_have_been() {
+    let mut cluster = one_goes();
+    cluster.database.drains_in = SignedDuration::ZERO;
+    cluster.kill("storage-8");
+    let theirs = cluster.pod("stateless-5").addresses[0].clone();
+    cluster.spoil(move |report| {
+        report.exclusions_in_progress.get_or_insert_default().insert(format!("{theirs}:4501"));
+    });
+    cluster.rounds(100);
+    assert!(cluster.group("storage-8").is_in_flight(), "it may be what storage-8 had, before stateless-5 got its address");
+    cluster.unspoil();
+    let done = cluster.rounds(5);
+    assert!(done.contains(&"delete claim sample-storage-8-data".to_owned()), "{done:?}");
+}
+
+#[test]
+fn how_much_data_is_left_is_said() {
+    let mut cluster = one_goes();
+    cluster.spoil(|report| {
+        let storage = report.processes.values_mut().filter(|process| process.group == Some(group_id("storage-8")));
+        storage.for_each(|process| process.stored = 5 << 30);
+    });
+    cluster.rounds(5);
+    let held = cluster.decided().holds;
+    let drains = held.iter().find(|hold| hold.reason.0 == "ExclusionInProgress").unwrap();
+    assert_eq!((drains.measured.as_str(), drains.threshold.as_str()), ("5 GiB of data left", "0"));
+}

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBClusterSpec, StorageEngine};
+use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBClusterSpec, StorageEngine, StorageMigrationType};
 use quorate_fdb_client::ConnectionString;
-use quorate_foundationdb::configuration::engine_keys;
+use quorate_foundationdb::configuration::{Migration, engine_keys};
 use quorate_foundationdb::{DatabaseWish, Version};
 
 use super::problems::Problems;
@@ -28,7 +28,17 @@ pub(super) fn database(spec: &FoundationDBClusterSpec, version: Version, problem
     DatabaseWish {
         redundancy_mode: spec.redundancy_mode(),
         storage_engine: engine(database.storage_engine(), version, problems),
+        migration: database.storage_migration_type.and_then(migration),
         settings: settings(&database),
+    }
+}
+
+const fn migration(asked: StorageMigrationType) -> Option<Migration> {
+    match asked {
+        StorageMigrationType::Unset => None,
+        StorageMigrationType::Disabled => Some(Migration::Disabled),
+        StorageMigrationType::Aggressive => Some(Migration::Aggressive),
+        StorageMigrationType::Gradual => Some(Migration::Gradual),
     }
 }
 

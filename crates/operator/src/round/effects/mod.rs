@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use quorate_api::foundationdb::FoundationDBCluster;
 use quorate_fdb_client::{Target, TlsIdentity};
-use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway};
+use quorate_foundationdb::decide::{Adds, ClusterDecision, ClusterSnapshot, ClusterStep, TakesAway, is_too_late};
 use quorate_quorum::Effect;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -19,11 +19,6 @@ use crate::ClusterKey;
 use crate::foundationdb::target::target;
 use crate::index::Kind;
 use described::described;
-
-/// What costs a recovery keeps its distance to the last one. For so long after the database was asked there was no other.
-const RECOVERIES_ARE_KNOWN_FOR: Duration = Duration::from_secs(10);
-/// A database that has answered late for so long, while nothing was sent to it, will not answer sooner.
-const ANSWERS_ARE_LATE_FOR: Duration = Duration::from_secs(300);
 
 /// Why an effect did not happen.
 pub(super) enum Stopped {
@@ -94,13 +89,11 @@ impl Done {
         }
     }
 
-    /// How long ago the database said what was decided by, if that is too long for what costs a recovery. One that is down has nothing to
-    /// keep its distance from, and answers late until something is done.
-    fn too_late(&self, seen: &ClusterSnapshot) -> Option<Duration> {
-        let available = seen.database.last().is_some_and(|report| report.available);
-        let age = self.asked.filter(|_| available)?.elapsed();
+    /// How long ago the database said what was decided by, if that is too long for a step.
+    fn too_late(&self, seen: &ClusterSnapshot, step: &ClusterStep) -> Option<Duration> {
+        let age = self.asked?.elapsed();
         let late_for = self.late_since.map(|since| since.elapsed()).unwrap_or_default();
-        may_have_recovered_unseen(age, late_for).then_some(age)
+        is_too_late(seen, step, age, late_for).then_some(age)
     }
 
     pub(super) fn ended(&self) -> Ended {
@@ -139,9 +132,7 @@ impl Hands {
         for step in &decision.steps {
             let side = side(step);
             let disrupts = side == Side::Database && matches!(step.effect, Effect::TakesAway { .. });
-            if costs_a_recovery(step)
-                && let Some(age) = done.too_late(seen)
-            {
+            if let Some(age) = done.too_late(seen, step) {
                 let why = format!(
                     "not sent, for what the database said is {} s old and it may have recovered since; it is asked again",
                     age.as_secs()
@@ -204,21 +195,6 @@ impl Hands {
     }
 }
 
-/// Whether the database may have recovered since it was asked: the answer took long, or writing the status did. If that is so for
-/// minutes, waiting for a quick answer would be waiting for ever.
-fn may_have_recovered_unseen(age: Duration, late_for: Duration) -> bool {
-    age >= RECOVERIES_ARE_KNOWN_FOR && late_for < ANSWERS_ARE_LATE_FOR
-}
-
-/// Whether a step makes the database recover.
-fn costs_a_recovery(step: &ClusterStep) -> bool {
-    matches!(
-        &step.effect,
-        Effect::Adds(Adds::Configuration(_))
-            | Effect::TakesAway { action: TakesAway::Exclude(_) | TakesAway::Coordinators(_) | TakesAway::Kill(_), .. }
-    )
-}
-
 pub(super) fn side(step: &ClusterStep) -> Side {
     match &step.effect {
         Effect::Adds(
@@ -243,18 +219,4 @@ fn made(step: &ClusterStep) -> Option<(Kind, &str)> {
         _ => return None,
     };
     Some((kind, metadata.name.as_deref().unwrap_or_default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_old_report_is_asked_for_again_but_not_for_ever() {
-        let seconds = Duration::from_secs;
-        assert!(!may_have_recovered_unseen(seconds(9), seconds(0)));
-        assert!(may_have_recovered_unseen(seconds(10), seconds(0)));
-        assert!(may_have_recovered_unseen(seconds(19), seconds(299)));
-        assert!(!may_have_recovered_unseen(seconds(19), seconds(300)), "it always answers late");
-    }
 }

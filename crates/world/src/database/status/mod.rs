@@ -199,7 +199,7 @@ impl Database {
                 Exclusion::Locality { target, .. } => json!({"locality": target}),
             })
             .collect();
-        json!({
+        let mut shown = json!({
             "backup_worker_enabled": configuration.number("backup_worker_enabled"),
             "blob_granules_enabled": 0,
             "commit_proxies": configuration.commit_proxies,
@@ -208,7 +208,7 @@ impl Database {
             "excluded_servers": excluded,
             "grv_proxies": configuration.grv_proxies,
             "log_engine": engine(configuration.log_engine),
-            "log_spill": 2,
+            "log_spill": configuration.set("log_spill").unwrap_or(2),
             "logs": configuration.logs,
             "perpetual_storage_wiggle": configuration.number("perpetual_storage_wiggle"),
             "perpetual_storage_wiggle_engine": "none",
@@ -217,10 +217,16 @@ impl Database {
             "redundancy_mode": configuration.redundancy_mode(),
             "resolvers": configuration.resolvers,
             "storage_engine": engine(configuration.storage_engine),
-            "storage_migration_type": "disabled",
+            "storage_migration_type": configuration.migration(),
             "tenant_mode": "disabled",
             "usable_regions": configuration.number("usable_regions").max(1),
-        })
+        });
+        for name in ["log_version", "log_routers", "remote_logs"] {
+            if let Some(number) = configuration.set(name) {
+                shown[name] = number.into();
+            }
+        }
+        shown
     }
 
     /// The protocol of the cluster as the status prints it.

@@ -156,7 +156,7 @@ fn working_roles<'a>(database: &Database, process: &Process) -> Vec<Part<'a>> {
             stored: database.data.stored(id),
             version: database.versions.read(database.now),
             created: server.created,
-            engine: super::engine(database.configuration.as_ref().map_or(2, |it| it.storage_engine)),
+            engine: super::engine(server.engine),
             measured: measured(running),
         };
         roles.push(plain::storage(&storage).into());

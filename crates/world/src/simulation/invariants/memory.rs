@@ -31,6 +31,10 @@ pub(super) struct Memory {
     pub(super) outdated: BTreeMap<String, Instant>,
     /// Since when a process group is to go.
     marked: BTreeMap<String, Instant>,
+    /// Who is on record.
+    recorded: BTreeSet<String>,
+    /// Who was, and until when.
+    recorded_until: BTreeMap<String, Instant>,
     /// Process groups that a user ever asked to be removed at once.
     pub(super) asked_away: BTreeSet<String>,
     /// How long servers must run before they are restarted.
@@ -107,7 +111,9 @@ impl Memory {
 
     /// Who is asked to be another and who is to go, by a status that may be written over in the same moment.
     pub(super) fn take_in_groups<'a>(&mut self, groups: impl Iterator<Item = Group<'a>>, now: Instant) {
+        let before = std::mem::take(&mut self.recorded);
         for group in groups {
+            self.recorded.insert(group.id.to_owned());
             if group.has(GroupCondition::IncorrectPodSpec) {
                 self.outdated.insert(group.id.to_owned(), now);
             }
@@ -115,6 +121,13 @@ impl Memory {
                 self.marked.entry(group.id.to_owned()).or_insert(now);
             }
         }
+        let forgotten = before.into_iter().filter(|id| !self.recorded.contains(id));
+        self.recorded_until.extend(forgotten.map(|id| (id, now)));
+    }
+
+    /// Whether a process group was on record at that time or has been since.
+    pub(super) fn was_recorded(&self, id: &str, at: Instant) -> bool {
+        self.recorded.contains(id) || self.recorded_until.get(id).is_some_and(|until| *until >= at)
     }
 
     /// Whether a process group was to go at that time.

@@ -37,7 +37,8 @@ impl Invariants {
         }
         let id = group_in(pod);
         let group = stage.group(id);
-        self.demand(56, group.is_some() || self.was_to_go(id, arrival), || {
+        // It may have been forgotten in the moment in which its pod is gone.
+        self.demand(56, group.is_some() || self.memory.was_recorded(id, arrival.sent) || self.was_to_go(id, arrival), || {
             format!("{client} deleted pod {name}, and nobody has recorded {id}")
         });
         let Some(group) = group else { return };

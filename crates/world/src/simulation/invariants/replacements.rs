@@ -132,8 +132,9 @@ impl Invariants {
         let still = |one: &Group<'_>| groups_of(after).any(|now| now.id == one.id && now.is_in_flight());
         let shares =
             |one: &Group<'_>| one.is_in_flight() && still(one) && (ration.by_fault_domain || bucket(*one) == bucket(group));
-        // A server that runs and knows only coordinators of long ago is as good as dead.
-        group.has(GroupCondition::MissingProcesses)
+        // A server that runs and knows only coordinators of long ago is as good as dead, and so is one that somebody has excluded.
+        let serves_nobody = [GroupCondition::MissingProcesses, GroupCondition::ProcessIsMarkedAsExcluded];
+        serves_nobody.into_iter().any(|condition| group.has(condition))
             && groups_of(before).any(|one| shares(&one))
             && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
     }
