@@ -57,20 +57,50 @@ impl Policy {
 ///
 /// `ssd` and `memory` stand for the newest version of each.
 pub fn engine_keys(engine: &str) -> Option<ConfigurationKeys> {
-    const SSD_2: u8 = 2;
-    // But for the two oldest engines, logs are kept by the B-tree, whatever keeps the data.
-    let (log, storage) = match engine {
-        "ssd" | "ssd-2" => (SSD_2, SSD_2),
-        "ssd-1" => (0, 0),
-        "memory" | "memory-2" => (SSD_2, 1),
-        "memory-1" => (1, 1),
-        "ssd-redwood-1" | "ssd-redwood-1-experimental" => (SSD_2, 3),
-        "memory-radixtree-beta" => (SSD_2, 4),
-        "ssd-rocksdb-v1" | "ssd-rocksdb-experimental" => (SSD_2, 5),
-        "ssd-sharded-rocksdb" => (SSD_2, 6),
-        _ => return None,
-    };
+    let (log, storage) = stores(engine)?;
     Some(keys([("log_engine", log.to_string()), ("storage_engine", storage.to_string())]))
+}
+
+/// Whether a configuration is that of an engine. Since 7.3 a status names what keeps logs and what keeps data, each by itself, and logs are never
+/// kept in memory, whatever was asked for; before, both had one name.
+pub fn is_engine(engine: &str, storage: &str, log: Option<&str>) -> bool {
+    let on_disk = |log: u8| if log == MEMORY { SSD_2 } else { log };
+    match log {
+        Some(log) => stores(engine).is_some_and(|(wanted_log, wanted)| {
+            store(storage) == Some(wanted) && store(log).map(on_disk) == Some(on_disk(wanted_log))
+        }),
+        None => stores(engine).is_some() && stores(engine) == stores(storage),
+    }
+}
+
+/// Whether a storage server keeps its data as an engine does; nothing if nobody knows what it says.
+pub fn keeps_data_as(engine: &str, storage: &str) -> Option<bool> {
+    Some(stores(engine)?.1 == store(storage)?)
+}
+
+/// What keeps logs and what keeps data, by the number of each.
+fn stores(engine: &str) -> Option<(u8, u8)> {
+    let storage = store(engine)?;
+    // But for the two oldest engines, logs are kept by the B-tree, whatever keeps the data.
+    let log = if matches!(engine, "ssd-1" | "memory-1") { storage } else { SSD_2 };
+    Some((log, storage))
+}
+
+const MEMORY: u8 = 1;
+const SSD_2: u8 = 2;
+
+/// The number of what keeps data or logs, by all names that users and databases have for it.
+fn store(name: &str) -> Option<u8> {
+    Some(match name {
+        "ssd-1" => 0,
+        "memory" | "memory-1" | "memory-2" => MEMORY,
+        "ssd" | "ssd-2" => SSD_2,
+        "ssd-redwood-1" | "ssd-redwood-1-experimental" => 3,
+        "memory-radixtree" | "memory-radixtree-beta" => 4,
+        "ssd-rocksdb-v1" | "ssd-rocksdb-experimental" => 5,
+        "ssd-sharded-rocksdb" => 6,
+        _ => return None,
+    })
 }
 
 /// How storage servers of another engine than is configured are made again, one after the other.
@@ -199,6 +229,28 @@ mod tests {
         let keys = engine_keys("memory").unwrap();
         assert_eq!((keys["log_engine"].as_slice(), keys["storage_engine"].as_slice()), (b"2".as_slice(), b"1".as_slice()));
         assert_eq!(engine_keys("floppy"), None);
+    }
+
+    #[test]
+    fn an_engine_is_known_by_what_each_version_says_of_it() {
+        for (asked, storage, log, is) in [
+            ("ssd", "ssd-2", Some("ssd-2"), true),
+            ("memory", "memory", Some("ssd-2"), true),
+            ("memory-1", "memory", Some("ssd-2"), true),
+            ("memory-1", "ssd-2", Some("ssd-2"), false),
+            ("ssd-1", "ssd-1", Some("ssd-1"), true),
+            ("ssd-1", "ssd-1", Some("ssd-2"), false),
+            ("memory-1", "memory-1", None, true),
+            ("memory", "memory-2", None, true),
+            ("memory", "memory-1", None, false),
+            ("memory-radixtree-beta", "memory-radixtree", Some("ssd-2"), true),
+            ("ssd-2", "custom", None, false),
+        ] {
+            assert_eq!(is_engine(asked, storage, log), is, "{asked}: {storage}, {log:?}");
+        }
+        assert_eq!(keeps_data_as("memory-1", "memory"), Some(true));
+        assert_eq!(keeps_data_as("ssd", "memory"), Some(false));
+        assert_eq!(keeps_data_as("ssd", "none"), None);
     }
 
     #[test]

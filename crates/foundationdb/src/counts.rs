@@ -62,19 +62,20 @@ fn logs(mode: RedundancyMode, roles: RoleCounts) -> i32 {
 fn stateless(mode: RedundancyMode, roles: RoleCounts, asked: &AskedCounts) -> i32 {
     let has_own = |class: ProcessClass| asked.get(&class).is_some_and(|count| *count > 0);
     let unless_own = |class: ProcessClass, count: i32| if has_own(class) { 0 } else { count };
-    let proxies = if has_own(ProcessClass::Proxy) {
-        0
-    } else if roles.commit_proxies.is_some() || roles.grv_proxies.is_some() {
+    let is_asked = |role: Option<i32>| role.is_some_and(|count| count > 0);
+    let proxies = if is_asked(roles.commit_proxies) || is_asked(roles.grv_proxies) {
         unless_own(ProcessClass::GrvProxy, role(roles.grv_proxies, 1))
             + unless_own(ProcessClass::CommitProxy, role(roles.commit_proxies, 2))
     } else {
-        role(roles.proxies, 3)
+        unless_own(ProcessClass::Proxy, role(roles.proxies, 3))
     };
     let singletons =
         [ProcessClass::Master, ProcessClass::ClusterController, ProcessClass::Ratekeeper, ProcessClass::DataDistributor];
     let singles: i32 = singletons.into_iter().map(|class| unless_own(class, 1)).sum();
     let one_each = singles + unless_own(ProcessClass::Resolution, role(roles.resolvers, 1)) + proxies;
-    one_each.max(roles.log_routers.unwrap_or(0)) + spare(mode)
+    let needed = one_each.max(roles.log_routers.unwrap_or(0));
+    // Where every role has a class of its own, there is nobody to have spare ones of.
+    if needed > 0 { needed + spare(mode) } else { 0 }
 }
 
 #[cfg(test)]
@@ -109,6 +110,22 @@ mod tests {
             counts(RedundancyMode::Double, RoleCounts::default(), &asked),
             [("cluster_controller", 1), ("log", 4), ("master", 1), ("stateless", 7), ("storage", 3)]
         );
+    }
+
+    #[test]
+    fn where_every_role_has_a_class_of_its_own_there_are_no_stateless_ones() {
+        use ProcessClass::{ClusterController, CommitProxy, DataDistributor, GrvProxy, Master, Proxy, Ratekeeper, Resolution};
+        let singles = [Master, ClusterController, Ratekeeper, DataDistributor, Resolution].map(|class| (class, 1));
+        let stateless = |roles: RoleCounts, of_proxies: &[(ProcessClass, i32)]| {
+            let asked: Vec<_> = singles.iter().chain(of_proxies).copied().collect();
+            counts(RedundancyMode::Double, roles, &asked).into_iter().find(|(class, _)| *class == "stateless")
+        };
+        let apart = RoleCounts { commit_proxies: Some(4), grv_proxies: Some(2), ..RoleCounts::default() };
+        assert_eq!(stateless(RoleCounts::default(), &[(Proxy, 3)]), None);
+        assert_eq!(stateless(apart, &[(Proxy, 3)]), Some(("stateless", 7)), "proxies of both kinds are of other classes");
+        assert_eq!(stateless(apart, &[(GrvProxy, 2), (CommitProxy, 4)]), None);
+        let none_asked = RoleCounts { proxies: Some(7), grv_proxies: Some(0), ..RoleCounts::default() };
+        assert_eq!(stateless(none_asked, &[]), Some(("stateless", 8)));
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl Configuration {
             storage_replicas,
             log_policy: policy("log_replication_policy", log_replicas),
             storage_policy: policy("storage_replication_policy", storage_replicas),
-            log_engine: number("log_engine").unwrap_or(2),
+            // Whoever asks for logs in memory gets them on disk.
+            log_engine: number("log_engine").filter(|engine| *engine != 1).unwrap_or(2),
             storage_engine: number("storage_engine").unwrap_or(2),
             logs: count("logs", 3),
             commit_proxies: count("commit_proxies", 3),
@@ -164,7 +165,7 @@ pub fn mode_keys(mode: &str) -> Option<BTreeMap<String, Vec<u8>>> {
 pub(super) fn engine(number: i64) -> &'static str {
     match number {
         0 => "ssd-1",
-        1 => "memory-2",
+        1 => "memory",
         2 => "ssd-2",
         3 => "ssd-redwood-1",
         4 => "memory-radixtree",

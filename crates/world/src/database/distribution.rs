@@ -42,6 +42,8 @@ pub(super) struct Distributor {
     pub ready: Timestamp,
     /// When it makes room for the next one.
     leaves: Option<Timestamp>,
+    /// The storage server that gets a second one with another engine beside it on its process, and when that has everything.
+    beside: Option<(u64, Timestamp)>,
 }
 
 /// What makes a storage server one that nothing is to be on, besides being excluded or dead.
@@ -59,7 +61,10 @@ impl Database {
 
     /// When data distribution goes on by itself.
     pub(super) fn distribution_events(&self) -> impl Iterator<Item = Timestamp> {
-        let distributor = self.distributor.iter().flat_map(|distributor| [Some(distributor.ready), distributor.leaves]);
+        let distributor = self
+            .distributor
+            .iter()
+            .flat_map(|distributor| [Some(distributor.ready), distributor.leaves, distributor.beside.map(|(_, until)| until)]);
         let failures = self.data.servers.values().map(|server| self.fails_at(server));
         let moves = self.data.shards.iter().map(|shard| shard.relocation.as_ref().map(|relocation| relocation.until));
         distributor.chain(failures).chain(moves).chain(std::iter::once(self.next_distributor)).flatten()
@@ -94,10 +99,12 @@ impl Database {
         if self.next_distributor.is_some_and(|next| next <= now) {
             self.next_distributor = None;
             let ready = now + times::DISTRIBUTOR_READY - times::DISTRIBUTOR_RECRUITED;
-            self.distributor = Some(Distributor { on: self.roles.master.clone(), recruited: now, ready, leaves: None });
+            let on = self.roles.master.clone();
+            self.distributor = Some(Distributor { on, recruited: now, ready, leaves: None, beside: None });
         }
         if self.ready_distributor().is_some() {
             self.finish_moves();
+            self.migrate_beside();
             self.recruit_storage();
             self.relocate();
             self.retire_servers();
@@ -151,6 +158,28 @@ impl Database {
         let mut others = self.data.servers.values().filter(|server| server.engine != configuration.storage_engine);
         let next = others.find(|server| server.dead_since.is_none() && !self.server_is_excluded(server))?;
         self.a_team_exists(true, Some(&next.volume)).then(|| next.volume.clone())
+    }
+
+    /// Where the others can't hold everything, a process gets a second storage server with the right engine, and the first one goes when that has
+    /// a copy of everything. Whoever migrates by the wiggle alone has to have room elsewhere.
+    fn migrate_beside(&mut self) {
+        let Some(configuration) = self.configuration.as_ref().filter(|it| it.migration() == "aggressive") else { return };
+        let engine = configuration.storage_engine;
+        let stays = |server: &StorageServer| server.dead_since.is_none() && !self.server_is_excluded(server);
+        let next = self.data.servers.iter().find(|(_, server)| server.engine != engine && stays(server));
+        let next = next.filter(|(_, server)| !self.a_team_exists(true, Some(&server.volume))).map(|(id, _)| *id);
+        let bytes = next.map_or(0, |id| self.data.stored(id));
+        let copied = self.now + times::MOVES + copying(bytes);
+        let now = self.now;
+        let Some(distributor) = &mut self.distributor else { return };
+        let begun = distributor.beside.filter(|(id, _)| Some(*id) == next).or(next.map(|id| (id, copied)));
+        distributor.beside = begun;
+        if let Some((id, _)) = begun.filter(|(_, until)| *until <= now) {
+            distributor.beside = None;
+            if let Some(server) = self.data.servers.get_mut(&id) {
+                server.engine = engine;
+            }
+        }
     }
 
     /// Whether the members could hold all data, log-class processes included.
@@ -267,7 +296,7 @@ impl Database {
                 shard.bytes * team.difference(&shard.copies).count() as u64
             })
             .sum();
-        let copying = SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX));
+        let copying = copying(bytes);
         for (position, to, priority) in planned {
             let copies = &self.data.shards[position].copies;
             let dead = |id: &u64| self.data.servers.get(id).is_some_and(|server| server.dead_since.is_some());
@@ -353,4 +382,9 @@ impl Database {
             }
         }
     }
+}
+
+/// How long it takes to copy so many bytes.
+fn copying(bytes: u64) -> SignedDuration {
+    SignedDuration::from_millis(i64::try_from(bytes * 1000 / times::BYTES_PER_SECOND).unwrap_or(i64::MAX))
 }

@@ -29,7 +29,7 @@ pub(super) fn database(spec: &FoundationDBClusterSpec, version: Version, problem
         redundancy_mode: spec.redundancy_mode(),
         storage_engine: engine(database.storage_engine(), version, problems),
         migration: database.storage_migration_type.and_then(migration),
-        settings: settings(&database),
+        settings: settings(&database, version, problems),
     }
 }
 
@@ -54,8 +54,20 @@ fn engine(engine: StorageEngine, version: Version, problems: &mut Problems) -> S
     name
 }
 
+/// The oldest version of a log that any server from 7.1 on makes.
+const OLDEST_LOG_VERSION: i32 = 6;
+
+/// The newest version of a log that a server makes.
+const fn newest_log_version(server: Version) -> i32 {
+    if server.major > 7 || server.major == 7 && server.minor >= 2 { 7 } else { 6 }
+}
+
 /// What was asked for, by FoundationDB's names. A role of 0 or less is the database's own default.
-fn settings(database: &DatabaseConfiguration) -> BTreeMap<String, i64> {
+fn settings(database: &DatabaseConfiguration, version: Version, problems: &mut Problems) -> BTreeMap<String, i64> {
+    if let Some(wiggle) = database.perpetual_storage_wiggle.filter(|wiggle| !(0..=1).contains(wiggle)) {
+        let what = format!("{wiggle} is neither off nor on; a database that is told so recruits nobody any more");
+        problems.add("spec.databaseConfiguration.perpetual_storage_wiggle", what, "0 or 1");
+    }
     let roles = &database.roles;
     let (commit_proxies, grv_proxies) = match roles.proxies.filter(|proxies| *proxies > 0) {
         Some(proxies) if roles.commit_proxies.is_none() && roles.grv_proxies.is_none() => of_both_kinds(proxies),
@@ -69,7 +81,8 @@ fn settings(database: &DatabaseConfiguration) -> BTreeMap<String, i64> {
         ("log_routers", roles.log_routers),
         ("remote_logs", roles.remote_logs),
         ("log_spill", roles.log_spill),
-        ("log_version", roles.log_version),
+        // The server takes the nearest that it has.
+        ("log_version", roles.log_version.map(|asked| asked.clamp(OLDEST_LOG_VERSION, newest_log_version(version)))),
     ];
     let counts = counts.into_iter().filter_map(|(name, count)| count.filter(|count| *count > 0).map(|count| (name, count)));
     let wiggle = database.perpetual_storage_wiggle.map(|wiggle| ("perpetual_storage_wiggle", wiggle));
