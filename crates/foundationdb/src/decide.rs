@@ -16,6 +16,7 @@ mod exclusion;
 mod failures;
 mod families;
 mod growth;
+mod halls;
 mod health;
 mod hosts;
 mod lateness;

@@ -57,7 +57,7 @@ mod tests {
         may_be_on(&serde_json::from_value(pod).unwrap(), "node-1", &node)
     }
 
-    fn required(terms: Value) -> Value {
+    fn required(terms: &Value) -> Value {
         json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}})
     }
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn one_term_is_enough_and_all_of_it_is_needed() {
         let asks = |operator: &str, values: &[&str]| json!({"key": "generation", "operator": operator, "values": values});
-        let one = |asked: Value| may(required(json!([{"matchExpressions": [asked]}])));
+        let one = |asked: Value| may(required(&json!([{"matchExpressions": [asked]}])));
         for (operator, values, expected) in [
             ("In", &["6", "7"][..], true),
             ("In", &["8"], false),
@@ -94,9 +94,9 @@ mod tests {
         }
         let both =
             json!([{"matchExpressions": [asks("In", &["7"]), asks("In", &["8"])]}, {"matchExpressions": [asks("Exists", &[])]}]);
-        assert!(may(required(both)));
-        assert!(!may(required(json!([{}]))), "a term that asks for nothing");
+        assert!(may(required(&both)));
+        assert!(!may(required(&json!([{}]))), "a term that asks for nothing");
         let named = |name: &str| json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}]);
-        assert!(may(required(named("node-1"))) && !may(required(named("node-2"))));
+        assert!(may(required(&named("node-1"))) && !may(required(&named("node-2"))));
     }
 }

@@ -9,13 +9,13 @@ use jiff::SignedDuration;
 use quorate_quorum::spread::Candidate;
 use quorate_quorum::{Gate, Guard, Hold, Severity, Sighting, Step};
 
+use super::halls::{self, Halls};
 use super::{Adds, Draft, coordinators, is_ours, revival};
 use crate::configuration::{Migration, engine_keys, redundancy_keys, setting_keys};
-use crate::monitor::MonitorConfiguration;
 use crate::tolerance::{Copies, holds_copies};
 use crate::{
-    DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, RedundancyMode,
-    Zone, objects, reasons,
+    DatabaseReport, Desired, GroupCondition, PodFacts, PodPhase, ProcessClass, ProcessGroup, ProcessGroupId, Zone, objects,
+    reasons,
 };
 
 /// What the database says of itself before it exists.
@@ -54,12 +54,16 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let wanted = desired.coordinator_count();
     let candidates = candidates(draft);
     let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
-    let chosen = coordinators::apart(&candidates, wanted);
+    let chosen = coordinators::apart(desired.redundancy_mode(), &candidates, wanted);
     // Those that are late are waited for, so that the choice is a good one.
     if chosen.len() < wanted || (candidates.len() < eligible && !waited_long_enough(draft)) {
         let zones: BTreeSet<&str> =
-            candidates.iter().filter_map(|candidate| candidate.domains.first()).map(String::as_str).collect();
-        let sentence = format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own");
+            candidates.iter().filter_map(|candidate| candidate.domains.iter().rev().nth(1)).map(String::as_str).collect();
+        let halls = halls::coordinators_in_one(desired.redundancy_mode(), wanted)
+            .map_or_else(String::new, |most| format!(", and at most {most} of them in one hall or datacenter"));
+        let (rights, _) = silence(draft);
+        let sentence =
+            format!("the database is not created yet: it needs {wanted} coordinators, each in a zone of its own{halls}{rights}");
         let measured = format!("{} of {eligible} pods run, in {} zones", candidates.len(), zones.len());
         let hold = Hold::new(reasons::WAITING_FOR_COORDINATORS, &desired.name, sentence, "pods of stateful classes running");
         draft.holds.push(hold.compared(measured, format!("{wanted} in {wanted} zones")));
@@ -90,7 +94,11 @@ fn candidates(draft: &Draft<'_>) -> Vec<Candidate<ProcessGroupId>> {
             pod.phase == PodPhase::Running && pod.deleted_since.is_none() && !pod.addresses.is_empty() && is_ours(desired, pod);
         let host = runs.then(|| expected_zone(desired, id, pod, &draft.seen.kube.nodes))??;
         let zone = group.domain_key().unwrap_or(&host).to_owned();
-        Some(Candidate { id: id.clone(), priority, domains: vec![host, zone] })
+        let mut domains = vec![host, zone];
+        if desired.redundancy_mode().spans_halls() {
+            domains.insert(0, halls::of_pod(desired, group.class, group.packed, pod)?);
+        }
+        Some(Candidate { id: id.clone(), priority, domains })
     };
     draft.status.groups.iter().filter_map(candidate).collect()
 }
@@ -247,18 +255,8 @@ fn too_few_processes(draft: &Draft<'_>) -> Option<Hold> {
         ),
         None => ("processes that are late are waited for".to_owned(), processes, "all of them".to_owned()),
     };
-    let (silent, within) = (without_a_word(draft), MONITORS_SPEAK_WITHIN.as_secs());
-    let (rights, released_by) = if silent == 0 {
-        (String::new(), "processes joining their coordinators")
-    } else {
-        let rights = format!(
-            "; the monitors of {silent} running pods have said nothing for {within} s: may their service account patch pods?"
-        );
-        (
-            rights,
-            "monitors writing on their pods what they run, for which their service account needs get, watch and patch on pods",
-        )
-    };
+    let (rights, released_by) = silence(draft);
+    let released_by = released_by.unwrap_or("processes joining their coordinators");
     let sentence = format!("the database is not created yet: {what}{rights}");
     let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &desired.name, sentence, released_by);
     Some(hold.compared(measured, threshold))
@@ -271,28 +269,42 @@ fn too_few_halls(draft: &Draft<'_>) -> Option<Hold> {
         return None;
     }
     let joined = draft.report.filter(|report| !report.processes.is_empty());
-    let halls = joined.map_or_else(
-        || halls_of_started(draft, mode),
-        |report| report.halls(mode).into_iter().map(str::to_owned).collect::<BTreeSet<_>>(),
-    );
-    (halls.len() < 3).then(|| {
-        let sentence = format!("the database is not created yet: {mode} needs processes in three halls or datacenters");
-        let released_by =
-            "customParameters that give processes three of them, as locality_data_hall=$NAME; or another redundancy_mode";
-        let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &draft.seen.desired.name, sentence, released_by);
-        hold.compared(format!("processes name {}: {halls:?}", halls.len()), "3")
-    })
+    let halls = joined.map_or_else(|| halls_of_started(draft), |report| Halls::of_report(report, mode));
+    let (measured, needed) = halls.lack(mode)?;
+    let sentence =
+        format!("the database is not created yet: {mode} needs storage or log processes in three halls or datacenters");
+    let released_by =
+        "customParameters that give processes three of them, as locality_data_hall=$NAME; or another redundancy_mode";
+    let hold = Hold::new(reasons::WAITING_FOR_PROCESSES, &draft.seen.desired.name, sentence, released_by);
+    Some(hold.compared(measured, needed))
 }
 
-/// The halls or datacenters that servers were started with, as their monitors say.
-fn halls_of_started(draft: &Draft<'_>, mode: RedundancyMode) -> BTreeSet<String> {
-    let argument = if mode == RedundancyMode::ThreeDataHall { "--locality_data_hall=" } else { "--locality_dcid=" };
-    let hall = |pod: &PodFacts| {
-        let configuration: MonitorConfiguration = serde_json::from_str(pod.active_configuration.as_deref()?).ok()?;
-        let line = configuration.command_line(&pod.environment, 1).ok()?;
-        line.iter().find_map(|part| part.strip_prefix(argument).map(str::to_owned))
-    };
-    draft.groups().filter_map(|(_, _, objects)| hall(objects.pod?)).collect()
+/// The halls or datacenters of those who have started their servers.
+fn halls_of_started(draft: &Draft<'_>) -> Halls {
+    let desired = &draft.seen.desired;
+    let mut halls = Halls::default();
+    for (id, group, pod) in have_started(draft).into_iter().filter(|(_, group, _)| holds_copies(group.class)) {
+        let zone = expected_zone(desired, id, pod, &draft.seen.kube.nodes);
+        if let (Some(hall), Some(zone)) = (halls::of_pod(desired, group.class, group.packed, pod), zone) {
+            halls.add(hall, zone);
+        }
+    }
+    halls
+}
+
+/// What is said of monitors that write nothing down, and what would make them.
+fn silence(draft: &Draft<'_>) -> (String, Option<&'static str>) {
+    let (silent, within) = (without_a_word(draft), MONITORS_SPEAK_WITHIN.as_secs());
+    if silent == 0 {
+        return (String::new(), None);
+    }
+    let rights = format!(
+        "; the monitors of {silent} running pods have said nothing for {within} s: may their service account patch pods?"
+    );
+    (
+        rights,
+        Some("monitors writing on their pods what they run, for which their service account needs get, watch and patch on pods"),
+    )
 }
 
 /// Pods that run and whose monitors have written nothing down for so long that they are not allowed to.
@@ -332,16 +344,23 @@ fn joined(draft: &Draft<'_>, report: &DatabaseReport) -> There {
     }
 }
 
+fn live<'a>(draft: &'a Draft<'_>) -> impl Iterator<Item = (&'a ProcessGroupId, &'a ProcessGroup)> {
+    draft.status.groups.iter().filter(|(_, group)| group.removal.is_none())
+}
+
 /// Those whose monitors say that they follow a configuration with coordinators in it, and so have started their servers.
-fn started(draft: &Draft<'_>) -> There {
-    let Draft { seen, status, .. } = draft;
-    let live = || status.groups.iter().filter(|(_, group)| group.removal.is_none());
+fn have_started<'a>(draft: &'a Draft<'_>) -> Vec<(&'a ProcessGroupId, &'a ProcessGroup, &'a PodFacts)> {
     let pod = |id: &ProcessGroupId, group: &ProcessGroup| {
         let pod = draft.roster.pod(id, group.class)?;
         let follows = pod.active_configuration.is_some() && !group.conditions.contains_key(&GroupCondition::IncorrectConfigMap);
-        Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&seen.desired, pod))
+        Some(pod).filter(|pod| pod.ready && pod.deleted_since.is_none() && follows && is_ours(&draft.seen.desired, pod))
     };
-    let started: Vec<_> = live().filter_map(|(id, group)| Some((id, group, pod(id, group)?))).collect();
+    live(draft).filter_map(|(id, group)| Some((id, group, pod(id, group)?))).collect()
+}
+
+fn started(draft: &Draft<'_>) -> There {
+    let seen = draft.seen;
+    let started = have_started(draft);
     let zones = |counts: fn(ProcessClass) -> bool| {
         let (mut hosts, mut zones) = (BTreeSet::new(), BTreeSet::new());
         for (id, group, pod) in started.iter().filter(|(_, group, _)| counts(group.class)) {
@@ -353,7 +372,7 @@ fn started(draft: &Draft<'_>) -> There {
         // As everywhere, the fewer of hosts and logical zones count.
         hosts.len().min(zones.len())
     };
-    let of = live().count();
+    let of = live(draft).count();
     There {
         processes: started.len(),
         of,

@@ -2,8 +2,11 @@
 
 use quorate_quorum::{Hold, Severity, Step};
 
+use super::halls::Halls;
 use super::{Adds, Draft, lock};
-use crate::configuration::{ConfigurationKeys, Migration, ROLES_UNASKED, engine_keys, redundancy_keys, setting_keys};
+use crate::configuration::{
+    ConfigurationKeys, Migration, ROLES_UNASKED, engine_keys, is_engine, keeps_data_as, redundancy_keys, setting_keys,
+};
 use crate::obstacle::{Obstacle, told};
 use crate::report::{Backlog, ConfigurationReport};
 use crate::tolerance::Copies;
@@ -22,7 +25,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
     let desired = &draft.seen.desired;
     draft.status.configuration = shown(configuration);
     draft.holds.extend(engine_that_would_stay(desired, configuration).or_else(|| engines_on_their_way(desired, report)));
-    let (keys, differences) = differences(&desired.database, configuration);
+    let (keys, differences) = differences(&desired.database, configuration, is_alone(draft, report));
     if keys.is_empty() {
         return;
     }
@@ -52,7 +55,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 /// What differs: the keys to set, and a word for each.
-fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (ConfigurationKeys, Vec<String>) {
+fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport, is_alone: bool) -> (ConfigurationKeys, Vec<String>) {
     let (mut keys, mut words) = (ConfigurationKeys::new(), Vec::new());
     let (mode, asked) = (configuration.redundancy_mode.as_deref(), wish.redundancy_mode);
     if mode.is_some_and(|mode| mode != asked.name()) {
@@ -67,8 +70,8 @@ fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport) -> (Con
         keys.extend(engine_keys(&wish.storage_engine).unwrap_or_default());
         words.push(format!("storage_engine {engine} -> {}", wish.storage_engine));
     }
-    // Of a role that nobody asks for any more there are as many as if nobody ever had.
-    let unasked = ROLES_UNASKED.iter().filter(|(role, _)| !wish.settings.contains_key(*role));
+    // Of a role that nobody asks for any more there are as many as if nobody ever had; but another object of the same database may ask for it.
+    let unasked = ROLES_UNASKED.iter().filter(|(role, _)| is_alone && !wish.settings.contains_key(*role));
     let wanted = unasked.copied().chain(wish.settings.iter().map(|(name, asked)| (name.as_str(), *asked)));
     for (name, asked) in wanted {
         // What was never set is not said of every setting.
@@ -92,12 +95,17 @@ fn migration(configuration: &ConfigurationReport) -> Option<Migration> {
 
 /// The engine that is configured, if another one is asked for.
 fn other_engine<'a>(wish: &DatabaseWish, configuration: &'a ConfigurationReport) -> Option<&'a str> {
-    configuration.storage_engine.as_deref().filter(|engine| engine_keys(engine) != engine_keys(&wish.storage_engine))
+    let log = configuration.words.get("log_engine").map(String::as_str);
+    configuration.storage_engine.as_deref().filter(|engine| !is_engine(&wish.storage_engine, engine, log))
 }
 
-/// Whether storage servers come to the engine that is configured, once everything else is as it was asked for. A database that says nothing of
-/// it makes them again by itself.
+/// Whether storage servers come to the engine that is asked for, once everything else is as it was asked for; where only logs are to be kept
+/// otherwise, they are there. A database that says nothing of it makes them again by itself.
 fn servers_would_follow(wish: &DatabaseWish, configuration: &ConfigurationReport) -> bool {
+    let keeps_data_as_asked = |engine: &str| keeps_data_as(&wish.storage_engine, engine) == Some(true);
+    if configuration.storage_engine.as_deref().is_some_and(keeps_data_as_asked) {
+        return true;
+    }
     let wiggles = wish.settings.get(WIGGLE).or_else(|| configuration.settings.get(WIGGLE)).is_some_and(|wiggle| *wiggle > 0);
     match wish.migration.filter(|_| migration(configuration).is_some()).or_else(|| migration(configuration)) {
         Some(Migration::Disabled) => false,
@@ -125,12 +133,20 @@ fn engine_that_would_stay(desired: &Desired, configuration: &ConfigurationReport
     Some(hold.compared(format!("{setting} {how}"), "aggressive, or gradual with the wiggle"))
 }
 
+/// Whether nobody of another object is in the database.
+fn is_alone(draft: &Draft<'_>, report: &DatabaseReport) -> bool {
+    let is_ours = |process: &crate::ProcessReport| {
+        let (Some(group), Some(class)) = (&process.group, process.class) else { return true };
+        draft.status.groups.contains_key(group) || group.has_prefix(draft.seen.desired.prefix.as_deref(), class)
+    };
+    report.processes.values().all(is_ours)
+}
+
 /// What is left of a change of engines. It is the database's own work.
 fn engines_on_their_way(desired: &Desired, report: &DatabaseReport) -> Option<Hold> {
     let asked = &desired.database.storage_engine;
-    let wanted = engine_keys(asked);
     let storage = || report.processes.values().filter_map(|process| process.engine.as_deref());
-    let others = storage().filter(|engine| engine_keys(engine) != wanted).count();
+    let others = storage().filter(|engine| keeps_data_as(asked, engine) == Some(false)).count();
     if others == 0 {
         return None;
     }
@@ -154,13 +170,12 @@ fn obstacle(desired: &Desired, report: &DatabaseReport) -> Option<(Obstacle, Str
         let obstacle = Obstacle::new(because, format!("{zones} zones"), format!("at least {needed}"));
         return Some((obstacle, "processes in more zones".to_owned()));
     }
-    if asked.spans_halls() {
-        let halls = report.halls(asked);
-        if halls.len() != 3 {
-            let because = format!("{asked} needs exactly three, and processes name {}: {halls:?}", halls.len());
-            let obstacle = Obstacle::new(because, halls.len(), "3");
-            return Some((obstacle, "processes in exactly three of them".to_owned()));
-        }
+    if asked.spans_halls()
+        && let Some((measured, needed)) = Halls::of_report(report, asked).lack(asked)
+    {
+        let because = format!("{asked} needs storage or log processes in three halls or datacenters");
+        let obstacle = Obstacle::new(because, measured, needed);
+        return Some((obstacle, "processes in exactly three of them".to_owned()));
     }
     if report.data.as_ref().is_none_or(|data| data.healthy != Some(true)) {
         let state = report.data.as_ref().map_or("not known", |data| data.name.as_str());

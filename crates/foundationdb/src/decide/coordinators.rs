@@ -9,9 +9,9 @@ use quorate_quorum::spread::{Candidate, spread};
 use quorate_quorum::{Gate, Hold, Severity, Step};
 
 use super::members::Server;
-use super::{Draft, TakesAway, birth, exclusion, failures, lock, misconfigured, moves};
+use super::{Draft, TakesAway, birth, exclusion, failures, halls, lock, misconfigured, moves};
 use crate::report::{CoordinatorReport, NamedHost, bare, host, is_one_pod, port};
-use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessGroup, ProcessGroupId, objects, reasons};
+use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessGroup, ProcessGroupId, RedundancyMode, objects, reasons};
 
 /// One that serves already is better than one that would have to begin.
 const STAYS: i64 = 1 << 40;
@@ -23,6 +23,8 @@ const NAMELESS: i64 = -(1 << 41);
 
 /// The fewest coordinators of which one may be lost.
 const FEWEST: usize = 3;
+/// What lets all coordinators be that were asked for.
+const MORE_ZONES: &str = "processes of eligible classes in more zones";
 
 /// What is wrong with the coordinators.
 enum Wrong {
@@ -52,7 +54,10 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         return;
     }
     let standing = Standing::of(report);
-    let Some(wrong) = standing.wrong(draft) else { return };
+    let Some(wrong) = standing.wrong(draft) else {
+        draft.holds.extend(standing.too_few(draft));
+        return;
+    };
     if let Wrong::Missing(addresses) = &wrong
         && let Some((id, since)) = back_soon(draft, addresses)
     {
@@ -144,6 +149,8 @@ impl<'a> Standing<'a> {
         let desired = &draft.seen.desired;
         let by_name = desired.routing.uses_names();
         let (mut zones, mut logical) = (BTreeSet::new(), BTreeSet::new());
+        let most = halls::coordinators_in_one(desired.redundancy_mode(), self.now.len()).unwrap_or(usize::MAX);
+        let mut halls: BTreeMap<&str, usize> = BTreeMap::new();
         for (one, process) in &self.now {
             // Whoever is nobody of ours may be a peer's; only our own are judged.
             let Some((id, server)) = process else { continue };
@@ -152,6 +159,10 @@ impl<'a> Standing<'a> {
             }
             if server.process.physical().is_some_and(|zone| !zones.insert(zone)) {
                 return Some(Wrong::Undesired(format!("{id} shares its zone with another")));
+            }
+            let in_its_hall = server.process.hall_of(desired.redundancy_mode()).map(|hall| halls.entry(hall).or_default());
+            if in_its_hall.is_some_and(|many| std::mem::replace(many, *many + 1) >= most) && self.could_be_spread(draft) {
+                return Some(Wrong::Undesired(format!("{id} shares its hall or datacenter with {most} others")));
             }
             if server.process.zone.as_deref().is_some_and(|zone| !logical.insert(zone)) && self.could_all_differ(draft) {
                 return Some(Wrong::Undesired(format!("{id} shares its logical fault domain with another")));
@@ -172,15 +183,39 @@ impl<'a> Standing<'a> {
             .then(|| Wrong::Undesired(format!("there are {}, and {wanted} are wanted", self.now.len())))
     }
 
+    /// Nothing is wrong with those there are, but they tolerate less than was asked for, and there are no places for more.
+    fn too_few(&self, draft: &Draft<'a>) -> Option<Hold> {
+        let desired = &draft.seen.desired;
+        let (wanted, places) = (desired.coordinator_count(), self.zones(draft));
+        (self.now.len() < wanted && places < wanted).then(|| {
+            let sentence =
+                format!("there are {} coordinators, and {wanted} are wanted, which need {wanted} zones", self.now.len());
+            let hold = Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, MORE_ZONES);
+            hold.compared(format!("{places} zones"), wanted)
+        })
+    }
+
     /// Whether there are enough places for every coordinator to be alone in its logical fault domain as well.
     fn could_all_differ(&self, draft: &Draft<'a>) -> bool {
-        alone_in_both(&self.candidates(draft, |_| 0), draft.seen.desired.coordinator_count()).is_some()
+        let desired = &draft.seen.desired;
+        alone_in_both(desired.redundancy_mode(), &self.candidates(draft, |_| 0), desired.coordinator_count()).is_some()
+    }
+
+    /// Whether there are places for all of them in halls or datacenters that differ enough.
+    fn could_be_spread(&self, draft: &Draft<'a>) -> bool {
+        let desired = &draft.seen.desired;
+        let (mode, wanted) = (desired.redundancy_mode(), desired.coordinator_count());
+        alone_on_hosts(mode, &self.candidates(draft, |_| 0), wanted).len() == wanted
     }
 
     /// Everybody who may be one, with its host and its zone.
     fn candidates(&self, draft: &Draft<'a>, bonus: impl Fn(&ProcessGroupId) -> i64) -> Vec<Candidate<ProcessGroupId>> {
+        let mode = draft.seen.desired.redundancy_mode();
         let candidate = |(id, (server, priority)): (&ProcessGroupId, &(Server<'a>, i64))| {
-            let domains = vec![server.process.physical()?.to_owned(), server.process.zone.clone()?];
+            let mut domains = vec![server.process.physical()?.to_owned(), server.process.zone.clone()?];
+            if mode.spans_halls() {
+                domains.insert(0, server.process.hall_of(mode)?.to_owned());
+            }
             Some(Candidate { id: id.clone(), priority: priority + bonus(id), domains })
         };
         self.among(draft).iter().filter_map(candidate).collect()
@@ -255,13 +290,22 @@ fn is_of_its_pod(draft: &Draft<'_>, id: &ProcessGroupId, pod: &PodFacts, server:
 }
 
 /// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.
-pub(super) fn apart(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
-    alone_in_both(candidates, wanted).unwrap_or_else(|| spread(candidates, wanted, &[1]))
+pub(super) fn apart(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
+    alone_in_both(mode, candidates, wanted).unwrap_or_else(|| alone_on_hosts(mode, candidates, wanted))
 }
 
 /// Each alone on its host and in its zone, if so many can be.
-fn alone_in_both(candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Option<Vec<ProcessGroupId>> {
-    Some(spread(candidates, wanted, &[1, 1])).filter(|chosen| chosen.len() == wanted)
+fn alone_in_both(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Option<Vec<ProcessGroupId>> {
+    Some(spread(candidates, wanted, &limits(mode, wanted, 2))).filter(|chosen| chosen.len() == wanted)
+}
+
+fn alone_on_hosts(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
+    spread(candidates, wanted, &limits(mode, wanted, 1))
+}
+
+/// How many may share a hall or datacenter, where the mode spans them; and one for each of so many senses of a zone.
+fn limits(mode: RedundancyMode, wanted: usize, senses: usize) -> Vec<usize> {
+    halls::coordinators_in_one(mode, wanted).into_iter().chain(std::iter::repeat_n(1, senses)).collect()
 }
 
 /// Who are to be the coordinators: rather those that are it now, and rather nobody who moves, fails or is replaced soon. How far apart they
@@ -275,8 +319,9 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
     let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { GOES_SOON } else { 0 };
     let lasting = standing.candidates(draft, lasts);
-    let without_regard = || alone_in_both(&standing.candidates(draft, stays), wanted);
-    alone_in_both(&lasting, wanted).or_else(without_regard).unwrap_or_else(|| spread(&lasting, wanted, &[1]))
+    let mode = draft.seen.desired.redundancy_mode();
+    let without_regard = || alone_in_both(mode, &standing.candidates(draft, stays), wanted);
+    alone_in_both(mode, &lasting, wanted).or_else(without_regard).unwrap_or_else(|| alone_on_hosts(mode, &lasting, wanted))
 }
 
 /// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not. Whoever this
@@ -325,8 +370,7 @@ fn change<'a>(draft: &mut Draft<'a>, report: &DatabaseReport, standing: &Standin
     }
     if chosen.len() < count {
         let sentence = format!("the coordinators are to be changed ({why}), but {wanted} need {wanted} zones");
-        let hold =
-            Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, "processes of eligible classes in more zones");
+        let hold = Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, MORE_ZONES);
         draft.holds.push(hold.compared(format!("{} zones", chosen.len()), wanted));
         return;
     }

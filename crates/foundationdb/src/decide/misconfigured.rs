@@ -143,14 +143,20 @@ fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass
 }
 
 /// A pod that is made again would be on another node, and a volume that is bound to its host or its zone does not follow. Which ones do is not
-/// known here, so its data moves away while it still has it.
+/// known here, so its data moves away while it still has it. What no node at all is like may be a typing error, for which nobody is marked for good:
+/// then the first zone waits for a node.
 fn is_where_it_may_not_be(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let asked = || draft.seen.desired.templates.get(&class)?.pod.spec.as_ref();
     let node = || {
         let name = draft.roster.pod(id, class)?.node.as_deref()?;
         Some((name, draft.seen.kube.nodes.get(name)?))
     };
-    class.is_stateful() && asked().zip(node()).is_some_and(|(asked, (name, node))| !node_fit::may_be_on(asked, name, node))
+    let nodes = &draft.seen.kube.nodes;
+    let fits_somewhere = |asked| nodes.iter().any(|(name, node)| node_fit::may_be_on(asked, name, node));
+    class.is_stateful()
+        && asked()
+            .zip(node())
+            .is_some_and(|(asked, (name, node))| !node_fit::may_be_on(asked, name, node) && fits_somewhere(asked))
 }
 
 /// A service keeps its address for life, and somebody may be known by it.

@@ -14,12 +14,14 @@ use crate::{GroupCondition, PodFacts, ProcessClass, ProcessGroupId, objects, rea
 const OTHERS_COME_FIRST_FOR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Who comes before whom when many pods are made: the scheduler takes them in this order, and there may not be room for all. Without
-/// coordinators and data there is no database, and what keeps nothing is needed by nobody who has it elsewhere.
+/// coordinators and data there is no database, and what keeps nothing is needed by nobody who has it elsewhere. Those who come have nothing yet,
+/// and find their hosts in the order of their names, class by class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
     Coordinates,
     GoesWithData,
     KeepsData,
+    Comes,
     KeepsNothing,
     Goes,
 }
@@ -27,8 +29,10 @@ pub(super) enum Precedence {
 /// The precedence of a process group.
 pub(super) fn of(draft: &Draft<'_>, id: &ProcessGroupId) -> Precedence {
     let group = &draft.status.groups[id];
+    let has_volume = || draft.roster.claim(id, group.class).is_some_and(|claim| claim.bound);
     match (group.removal.is_some(), group.class.is_stateful()) {
         _ if draft.is_coordinator(id) => Precedence::Coordinates,
+        (false, _) if group.addresses.is_empty() && !has_volume() => Precedence::Comes,
         (true, true) if !group.may_go() => Precedence::GoesWithData,
         (false, true) => Precedence::KeepsData,
         (false, false) => Precedence::KeepsNothing,

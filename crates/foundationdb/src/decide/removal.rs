@@ -120,7 +120,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
         );
         let left = match servers.iter().map(|server| server.process.stored).sum() {
             0 => format!("roles: {}", told((!roles.is_empty()).then_some(roles.len()))),
-            bytes => format!("{} of data left", size(bytes)),
+            bytes => format!("less than {} of data left", rounded_up(bytes)),
         };
         return Some(Obstacle::new(because, left, "0"));
     }
@@ -154,10 +154,10 @@ fn not_open_yet(draft: &Draft<'_>, id: &ProcessGroupId, servers: &[Server<'_>]) 
     Some(Obstacle::new(because, "an exclusion in progress", "none"))
 }
 
-/// A number of bytes, as precise as somebody who waits needs it.
-fn size(bytes: u64) -> String {
+/// A number of bytes, so coarse that it is told anew only when it has halved.
+fn rounded_up(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut amount, mut unit) = (bytes, 0);
+    let (mut amount, mut unit) = (bytes.saturating_add(1).checked_next_power_of_two().unwrap_or(1 << 63), 0);
     while amount >= 1024 && unit + 1 < UNITS.len() {
         (amount, unit) = (amount / 1024, unit + 1);
     }
@@ -239,7 +239,7 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     let mode = draft.seen.desired.automation.removal;
     // Also of those whose pods are being deleted, for that may be somebody else's doing.
     let free: Vec<ProcessGroupId> = there.into_iter().filter(|id| may_be_removed(draft, id)).collect();
-    let (begun, fresh): (Vec<_>, Vec<_>) =
+    let (begun, mut fresh): (Vec<_>, Vec<_>) =
         free.into_iter().partition(|id| draft.status.groups[id].conditions.contains_key(&GroupCondition::ResourcesTerminating));
     // What was begun is finished, without a pause; but who deleted a pod may be somebody else, and only a volume takes copies along.
     let (full, begun): (Vec<_>, Vec<_>) =
@@ -248,6 +248,8 @@ fn remove(draft: &mut Draft<'_>, there: Vec<ProcessGroupId>) {
     for id in begun.iter().chain(&full) {
         delete(draft, id);
     }
+    // One zone after the other: who begins with its copies waits for those that go with theirs now.
+    fresh.retain(|id| full.is_empty() || !takes_copies_along(draft, id, &draft.status.groups[id]));
     if fresh.is_empty() {
         return;
     }

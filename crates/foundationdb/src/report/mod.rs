@@ -223,15 +223,6 @@ impl DatabaseReport {
         logical.len().min(physical.len())
     }
 
-    /// The halls or the datacenters that processes name, whichever a mode is about.
-    pub fn halls(&self, mode: RedundancyMode) -> BTreeSet<&str> {
-        let named = self.processes.values().filter_map(|process| match mode {
-            RedundancyMode::ThreeDataHall => process.hall.as_deref(),
-            _ => process.datacenter.as_deref(),
-        });
-        named.collect()
-    }
-
     /// Whether something is excluded by this entry.
     pub fn excludes(&self, entry: &str) -> bool {
         self.configuration.as_ref().is_some_and(|configuration| configuration.excluded.contains(entry))
@@ -265,6 +256,14 @@ impl ProcessReport {
     /// The domain that fails as one: the physical zone where there is one, otherwise the zone.
     pub fn physical(&self) -> Option<&str> {
         self.physical_zone.as_deref().or(self.zone.as_deref())
+    }
+
+    /// The hall or the datacenter it says it is in, whichever a mode is about.
+    pub fn hall_of(&self, mode: RedundancyMode) -> Option<&str> {
+        match mode {
+            RedundancyMode::ThreeDataHall => self.hall.as_deref(),
+            _ => self.datacenter.as_deref(),
+        }
     }
 }
 

@@ -213,7 +213,8 @@ struct Locality {
 
 #[derive(Deserialize)]
 struct Role {
-    role: Option<String>,
+    #[serde(rename = "role")]
+    name: Option<String>,
     stored_bytes: Option<u64>,
     storage_metadata: Option<StorageMetadata>,
 }
@@ -323,7 +324,7 @@ impl Process {
         for role in self.roles {
             stored += role.stored_bytes.unwrap_or(0);
             engine = engine.or(role.storage_metadata.and_then(|storage| storage.storage_engine));
-            roles.extend(role.role);
+            roles.extend(role.name);
         }
         let report = ProcessReport {
             group: instance_id.map(ProcessGroupId),

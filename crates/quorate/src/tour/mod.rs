@@ -56,7 +56,7 @@ const CHAPTERS: &[Chapter] = &[
     },
 ];
 
-/// Plays every chapter, or the one of this name. Well only if everything was as expected.
+/// Plays every chapter, or the one of this name.
 pub(crate) fn play(only: &str) -> Result<ExitCode> {
     let chosen: Vec<&Chapter> = CHAPTERS.iter().filter(|chapter| only.is_empty() || chapter.name == only).collect();
     if chosen.is_empty() {
@@ -67,6 +67,11 @@ pub(crate) fn play(only: &str) -> Result<ExitCode> {
         "A tour of Quorate, in a small Kubernetes inside this process: six nodes in three zones, and a model of FoundationDB."
     );
     println!("Time is virtual; what is on the left is the time since the chapter's world began.");
+    tell_all(&chosen)
+}
+
+/// Plays chapters one after the other. Well only if everything was as expected.
+fn tell_all(chosen: &[&Chapter]) -> Result<ExitCode> {
     let (mut met, mut missed) = (0, Vec::new());
     for (number, chapter) in chosen.iter().enumerate() {
         println!("\n\n━━━ {}. {} ━━━ {}\n", number + 1, chapter.title, chapter.name);
@@ -93,4 +98,38 @@ async fn tell(chapter: &Chapter) -> Result<Told> {
     Telling::explain(chapter.about);
     (chapter.play)(&mut telling).await?;
     Ok(telling.end().await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AS_EXPECTED: Chapter = Chapter {
+        name: "met",
+        title: "Met",
+        about: "What is expected is so.",
+        play: |telling| {
+            Box::pin(async move {
+                telling.expect("it is so", "it is so", true, "It is what this chapter is about.");
+                Ok(())
+            })
+        },
+    };
+    const NOT_AS_EXPECTED: Chapter = Chapter {
+        name: "missed",
+        title: "Missed",
+        about: "What is expected is not so.",
+        play: |telling| {
+            Box::pin(async move {
+                telling.expect("it is so", "it is not so", false, "It is what this chapter is about.");
+                Ok(())
+            })
+        },
+    };
+
+    #[test]
+    fn one_expectation_that_is_missed_makes_the_whole_tour_fail() {
+        assert_eq!(tell_all(&[&AS_EXPECTED]).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(tell_all(&[&NOT_AS_EXPECTED, &AS_EXPECTED]).unwrap(), ExitCode::FAILURE);
+    }
 }

@@ -18,6 +18,9 @@ pub(super) const DISK_WORN: &str = "disk worn";
 /// For so long somebody waits for an answer.
 const BY_HAND: Duration = Duration::from_secs(30);
 
+/// So often somebody lifts an exclusion that is there again: it may have been on its way. Later ones are somebody else's.
+const LIFTED_AGAIN: u32 = 3;
+
 /// Whether somebody tries again what failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Insistence {
@@ -123,7 +126,8 @@ impl World {
         let included = if let Management::Include(places) = &manage { places.clone() } else { Vec::new() };
         let call = Call::Commit(Commit { manage: Some(manage), ..Commit::default() });
         tokio::spawn(async move {
-            loop {
+            let mut lifted = 0;
+            while lifted < LIFTED_AGAIN {
                 let connection =
                     databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::connection));
                 let Some(connection) = connection else { return };
@@ -132,6 +136,7 @@ impl World {
                 if insistence == Insistence::Once || (answer.is_ok() && included.is_empty()) {
                     return;
                 }
+                lifted += u32::from(answer.is_ok());
                 // The exclusion itself may still be on its way when it is lifted.
                 tokio::time::sleep(if answer.is_ok() { BY_HAND } else { Duration::from_secs(10) }).await;
                 let excluded = databases.look(&scenery::known_as(), |database| database.map(crate::database::Database::excluded));

@@ -97,6 +97,13 @@ impl World {
         self.cluster.look(|world| {
             let Some(cluster) = world.clusters.values().next() else { return false };
             let holds = cluster.status.iter().filter_map(|status| status.quorate.as_ref()?.holds.as_ref()).flatten();
+            let groups = || cluster.status.iter().flat_map(|status| status.process_groups.iter().flatten());
+            let goes = |id: &str| {
+                let mut groups = groups();
+                groups.any(|group| group.removal_timestamp.is_some() && group.process_group_id.as_deref() == Some(id))
+            };
+            // Who is to go and finds no node goes with the others.
+            let holds = holds.filter(|hold| hold.reason != reasons::POD_PENDING.0 || !goes(&hold.about));
             let waited_for: BTreeSet<&str> = holds.map(|hold| hold.reason.as_str()).collect();
             let hosts = hosts(world, cluster);
             let of = |classes: &[ProcessClass]| {

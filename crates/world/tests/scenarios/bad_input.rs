@@ -1,6 +1,6 @@
 //! What can't be: it is refused or held with a reason, nothing is lost by it, and once it is put right all is as it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -132,20 +132,13 @@ async fn a_storage_class_that_does_not_exist() {
     assert_eq!(uids(&stage), before, "put right, nobody has gone for it");
 }
 
-/// A pod template is tried, cannot be, and is put right again.
-async fn a_template_that_cant_be(bad: Value, good: Value, told: &str) {
-    let stage = Stage::born().await;
-    stage.apply(json!({"processes": {"general": {"podTemplate": bad}}}));
-    stage.until("it is told", |view| view.sentences().join("\n").contains(told)).await;
-    stage
-        .stays("it costs no more than one zone", 900, |_| {
-            let copies = stage.truth(|database| (database.data_lost().is_none(), database.copies().unwrap()));
-            copies.0 && copies.1.served >= 1
-        })
-        .await;
-    stage.apply(json!({"processes": {"general": {"podTemplate": good}}}));
-    stage.rest().await;
-    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));
+fn is_available(stage: &Stage) -> bool {
+    stage.truth(|database| database.available())
+}
+
+/// All data has its copies, and nobody is to go.
+fn is_unharmed(stage: &Stage) -> bool {
+    serves(stage) && stage.view().groups().values().all(|group| !group.going)
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,14 +157,79 @@ async fn a_pod_that_only_the_api_refuses() {
     assert_eq!(uids(&stage), before);
 }
 
+/// A pod template for nodes that there are not, with a typing error in it.
+fn for_no_node() -> Value {
+    json!({"spec": {"containers": [], "nodeSelector": {"disk": "fsat"}}})
+}
+
+/// The nodes that had a pod which is gone, or another one by now.
+fn nodes_touched(stage: &Stage, before: &BTreeMap<String, Value>) -> BTreeSet<String> {
+    let now = stage.view().pods();
+    let uid = |pod: &Value| pod["metadata"]["uid"].clone();
+    let touched = before.iter().filter(|(id, pod)| now.get(*id).map(uid) != Some(uid(pod)));
+    touched.map(|(_, pod)| pod["spec"]["nodeName"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The pods of one node wait for another one, all others stay, and once it is put right everybody is back.
+async fn one_node_waits(stage: &Stage, class: &str) {
+    let (groups, pods) = (stage.view().groups(), stage.view().pods());
+    let is_well = || is_unharmed(stage) && nodes_touched(stage, &pods).len() <= 1;
+    stage.apply(json!({"processes": {class: {"podTemplate": for_no_node()}}}));
+    stage.until("it is told", |view| view.held("PodPending")).await;
+    stage.stays("nobody is to go for it", 120, |_| is_well()).await;
+    stage.stays("the database can be used", 900, |_| is_well() && is_available(stage)).await;
+    stage.apply(json!({"processes": {class: {"podTemplate": null}}}));
+    stage.rest().await;
+    assert!(is_well() && stage.view().groups().keys().eq(groups.keys()));
+    assert!(stage.writes("delete persistentvolumeclaims").is_empty());
+}
+
+/// As long as nobody says otherwise, what fails is replaced only after two hours, and with it a pod that finds no node.
+fn after_two_hours() -> Value {
+    json!({"automationOptions": {"replacements": {"failureDetectionTimeSeconds": 7200}}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_selector_that_no_node_has_marks_nobody() {
+    let stage = Stage::born_as(after_two_hours()).await;
+    let before = stage.recoveries();
+    one_node_waits(&stage, "storage").await;
+    assert_eq!(stage.recoveries(), before, "it could be used all the time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_fit_no_node_are_tried_on_one_node_only() {
+    // A log that goes costs a recovery, and a coordinator another, within the first two minutes.
+    let mut wish = after_two_hours();
+    wish["automationOptions"]["podUpdateStrategy"] = json!("Delete");
+    one_node_waits(&Stage::born_as(wish).await, "general").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_fits_no_node() {
-    let selector = json!({"spec": {"containers": [], "nodeSelector": {"disk": "none-such"}}});
-    a_template_that_cant_be(selector, Value::Null, "PodPending").await;
+    let stage = Stage::born().await;
+    let storage = stage.view().live("storage");
+    stage.apply(json!({"processes": {"general": {"podTemplate": for_no_node()}}}));
+    stage.until("it is told", |view| view.held("PodPending")).await;
+    // Logs and stateless processes are to be replaced, which is never taken back; but they go only once their successors serve.
+    stage.stays("no data goes for it", 900, |view| serves(&stage) && view.live("storage") == storage).await;
+    assert!(stage.view().is_available());
+    assert!(stage.writes("database: exclude").is_empty() && stage.writes("delete persistentvolumeclaims").is_empty());
+    stage.apply(json!({"processes": {"general": {"podTemplate": null}}}));
+    stage.rest().await;
+    assert_eq!((stage.view().pods().len(), stage.view().claims().len()), (11, 8));
+    assert_eq!(stage.view().live("storage"), storage);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_no_api_takes() {
+    let stage = Stage::born().await;
+    let before = uids(&stage);
     let twice = json!({"spec": {"containers": [], "volumes": [{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]}});
-    a_template_that_cant_be(twice, Value::Null, "InvalidSpec").await;
+    stage.apply(json!({"processes": {"general": {"podTemplate": twice}}}));
+    stage.until("it is told", |view| view.held("InvalidSpec")).await;
+    stage.stays("nothing is touched", 900, |_| uids(&stage) == before && is_unharmed(&stage) && is_available(&stage)).await;
+    stage.apply(json!({"processes": {"general": {"podTemplate": null}}}));
+    stage.rest().await;
+    assert_eq!(uids(&stage), before);
 }

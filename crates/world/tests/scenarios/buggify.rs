@@ -71,6 +71,28 @@ async fn a30_all_sidecars_crash() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_no_server_is_to_run_nobody_is_replaced_for_it() {
+    let stage = Stage::born().await;
+    let before = stage.view().groups();
+    // One has failed already, and would be replaced after two minutes.
+    let failed = stage.view().live("storage").remove(0);
+    stage.part(&failed);
+    stage.until("it is missed", |view| view.conditions(&failed).contains("MissingProcesses")).await;
+    stage.apply(json!({"buggify": {"emptyMonitorConf": true}}));
+    let nobody_runs = || stage.truth(|database| database.command_lines().next().is_none());
+    stage.until("no server runs", |view| nobody_runs() && !view.is_available()).await;
+    stage.stays("nobody is to go", 900, |view| nobody_runs() && view.groups().values().all(|group| !group.going)).await;
+    let told = stage.view().sentences().join("\n");
+    assert!(told.contains(&failed) && told.contains("no server is to run"), "{told}");
+    stage.apply(json!({"buggify": null}));
+    stage.rest().await;
+    stage.until("all data is whole", |_| stage.truth(|database| database.is_whole())).await;
+    assert!(stage.view().groups().keys().eq(before.keys()), "everybody is back");
+    assert!(stage.writes("database: kill").is_empty(), "their monitors end servers, and start them");
+    assert!(stage.writes("delete").is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a39_an_isolated_pod_runs_no_server() {
     let stage = Stage::born_as(json!({"automationOptions": {"replacements": {"enabled": false}}})).await;
     let id = stage.view().live("storage").remove(0);

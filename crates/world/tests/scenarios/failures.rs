@@ -1,5 +1,7 @@
 //! What fails by itself is made again, or replaced, with room for so many at once.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::Taint;
 use serde_json::json;
 
@@ -201,6 +203,21 @@ async fn a_tainted_node_is_left(key: &str) {
     assert!(stage.view().groups().keys().all(|id| stage.node(id) != "node-a1"));
 }
 
+async fn two_tainted_nodes_are_left_at_once(key: &str) {
+    let mut wish = taints(key);
+    wish["automationOptions"]["replacements"]["maxFaultDomainsWithTaintedProcessGroups"] = json!(2);
+    let stage = Stage::born_as(wish).await;
+    let nodes: BTreeSet<String> = stage.view().live("storage")[..2].iter().map(|id| stage.node(id)).collect();
+    assert_eq!(nodes.len(), 2);
+    let is_there = |id: &String| nodes.contains(&stage.node(id));
+    let leaving: Vec<String> = stage.view().groups().into_keys().filter(is_there).collect();
+    taint(&stage, |node| nodes.contains(node));
+    stage.until("all have left them", |view| leaving.iter().all(|id| !view.has(id))).await;
+    stage.rest().await;
+    assert_eq!(stage.view().groups().len(), 11);
+    assert!(!stage.view().groups().keys().any(is_there), "they are replaced elsewhere");
+}
+
 async fn many_tainted_nodes_are_no_failures(key: &str) {
     let stage = Stage::born_as(taints(key)).await;
     taint(&stage, |_| true);
@@ -219,6 +236,11 @@ async fn a44_all_nodes_with_a_named_taint_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a44_two_nodes_with_a_named_taint_at_once() {
+    two_tainted_nodes_are_left_at_once("example.org/leaves").await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a45_a_node_with_any_taint_is_left() {
     a_tainted_node_is_left("*").await;
 }
@@ -226,6 +248,11 @@ async fn a45_a_node_with_any_taint_is_left() {
 #[tokio::test(start_paused = true)]
 async fn a46_all_nodes_with_any_taint_at_once() {
     many_tainted_nodes_are_no_failures("*").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a46_two_nodes_with_any_taint_at_once() {
+    two_tainted_nodes_are_left_at_once("*").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,6 +42,46 @@ async fn two_operators_on_one_object_make_nothing_twice() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_operator_that_sees_the_past_makes_nothing_twice() {
+    let stage = Stage::born().await;
+    let made = |what: &str| stage.writes(what).iter().filter(|line| line.ends_with("-> 201")).count();
+    stage.stop_the_news(&["pods", "persistentvolumeclaims"]);
+    stage.apply(json!({"processCounts": {"storage": 5}}));
+    // Longer than the operator waits for what it made to be shown, and shorter than until one that is not seen counts as failed.
+    stage.pass(60).await;
+    let refused = stage.writes("create pods").iter().any(|line| line.ends_with("-> 409"));
+    assert!(refused, "it sees no pod and makes it again, but a name can't be given twice");
+    stage.bring_the_news();
+    stage.rest().await;
+    assert_eq!((stage.view().groups().len(), stage.view().pods().len(), stage.view().claims().len()), (12, 12, 9));
+    assert_eq!((made("create pods"), made("create persistentvolumeclaims")), (12, 9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_that_sees_the_past_deletes_nothing_that_has_changed() {
+    let stage = Stage::born().await;
+    let storage = stage.view().live("storage");
+    let uids = || -> Vec<Option<String>> { storage.iter().map(|id| stage.view().uid(id)).collect() };
+    let before = uids();
+    stage.stop_the_news(&["pods"]);
+    for id in &storage {
+        stage.annotate(id, "example.org/note", Some("of somebody else"));
+    }
+    let green = json!([{"name": "foundationdb", "env": [{"name": "COLOUR", "value": "green"}]}]);
+    stage.apply(json!({"processes": {"storage": {"podTemplate": {"spec": {"containers": green}}}}}));
+    stage.until("it tries to delete what it saw", |_| !stage.writes("delete pods").is_empty()).await;
+    stage.pass(60).await;
+    let deletions = stage.writes("delete pods");
+    assert!(deletions.iter().all(|line| line.ends_with("-> 409")), "each names the pod as it was: {deletions:?}");
+    assert_eq!(uids(), before);
+    stage.bring_the_news();
+    stage.rest().await;
+    assert!(uids().iter().zip(&before).all(|(now, before)| now != before), "now they are made again");
+    assert_eq!(stage.view().live("storage"), storage);
+    assert_eq!(stage.view().pods().len(), 11);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_operator_whose_clock_is_wrong_replaces_nobody() {
     let stage = Stage::born().await;
     let before = stage.view().groups();

@@ -152,6 +152,21 @@ async fn a31_a_process_excluded_by_hand_is_replaced() {
     assert_eq!(stage.view().live("storage").len(), 4);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a32_a_process_under_maintenance_is_not_replaced() {
+    let stage = Stage::born().await;
+    let id = stage.view().live("storage").remove(0);
+    by_hand(&stage, Management::Maintain { zone: stage.node(&id), seconds: 3600 }).await;
+    stage.part(&id);
+    stage.until("it is missed", |view| view.conditions(&id).contains("MissingProcesses")).await;
+    // Anywhere else it would be replaced after two minutes.
+    stage.stays("nobody is to go", 900, |view| view.groups().values().all(|group| !group.going)).await;
+    by_hand(&stage, Management::EndMaintenance).await;
+    stage.until("it is gone", |view| !view.has(&id)).await;
+    stage.rest().await;
+    assert_eq!(stage.view().live("storage").len(), 4);
+}
+
 fn is_excluded(configuration: &Value, id: &str) -> bool {
     let excluded = configuration["excluded_servers"].as_array().into_iter().flatten();
     excluded.into_iter().any(|place| place["locality"] == format!("locality_instance_id:{id}"))

@@ -357,6 +357,19 @@ impl Stage {
         self.kubernetes().update(&pod).unwrap();
     }
 
+    /// From now on the operator sees objects of these kinds as they are at this moment, whatever becomes of them.
+    pub fn stop_the_news(&self, kinds: &[&str]) {
+        self.wire.be_late(kinds);
+    }
+
+    /// Everything that the operator has not heard of arrives.
+    pub fn bring_the_news(&self) {
+        self.wire.be_late(&[]);
+        for (watch, _) in self.kubernetes().watches() {
+            self.kubernetes().release(watch.id, usize::MAX);
+        }
+    }
+
     /// The operator's clock is off by so many seconds from now on.
     pub fn set_clock_off(&self, seconds: i64) {
         *self.clock.off.lock().unwrap() = SignedDuration::from_secs(seconds);

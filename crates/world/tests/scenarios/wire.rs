@@ -1,4 +1,4 @@
-//! What lies between the operator and its world: every write is noted, some are refused, and some servers complain.
+//! What lies between the operator and its world: writes are noted, some are refused, events may be late, and some servers complain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use quorate_fdb_client::{Answer, Call, Failure, FoundationDb, Management, Octets, Target};
 use quorate_world::database::Databases;
-use quorate_world::kubernetes::{CallInfo, Done, Interceptor, Status, Verdict};
+use quorate_world::kubernetes::{CallInfo, Delivery, Done, Interceptor, Status, Verdict, WatchInfo};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -31,6 +31,8 @@ struct State {
     dead: BTreeSet<String>,
     /// What servers complain of, by process group.
     complaints: BTreeMap<String, String>,
+    /// The kinds of objects of whose changes operators hear nothing for now.
+    late: BTreeSet<String>,
 }
 
 impl Wire {
@@ -73,6 +75,11 @@ impl Wire {
         self.state().complaints.insert(group.to_owned(), of.to_owned());
     }
 
+    /// Operators hear of no change to objects of these kinds.
+    pub fn be_late(&self, kinds: &[&str]) {
+        self.state().late = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    }
+
     fn tell(&self, what: String) {
         self.state().story.push(what);
         self.happened.notify_one();
@@ -107,6 +114,11 @@ impl Interceptor for Wire {
             return Verdict::Refuse(Status::injected(403, "Forbidden", "exceeded quota: pods"));
         }
         Verdict::Pass
+    }
+
+    fn deliver(&self, watch: &WatchInfo, _event: &str, _name: &str) -> Delivery {
+        let is_late = watch.client.starts_with(super::stage::OPERATOR) && self.state().late.contains(&watch.resource);
+        if is_late { Delivery::Hold } else { Delivery::Now }
     }
 
     fn after(&self, call: &CallInfo, done: &Done<'_>) {

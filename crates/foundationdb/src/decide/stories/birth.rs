@@ -166,10 +166,8 @@ fn which_class_lacks_zones_is_said_with_its_own_numbers() {
         ("4 of 6 processes, storage in 1 zones", "all of them, storage in 2 zones")
     );
     // Four copies of the log need a zone more than three of the data do.
-    let mut cluster = Cluster::new(&[(Storage, 3), (Log, 3), (Coordinator, 9)]);
-    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
-    cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
-    let done = cluster.rounds(20);
+    let mut cluster = over_halls(&[(Storage, 3), (Log, 3), (Coordinator, 9)], 9);
+    let done = rounds_in_racks(&mut cluster, 20, |node| node % 3);
     assert!(!done.contains(&"create the database".to_owned()), "{done:?}");
     let (sentence, measured, threshold) = waits_for(&cluster);
     assert_eq!(sentence, "the database is not created yet: three_data_hall needs log or storage processes in 4 zones");
@@ -181,9 +179,7 @@ fn which_class_lacks_zones_is_said_with_its_own_numbers() {
 
 #[test]
 fn a_database_that_spans_halls_is_not_created_before_three_are_there() {
-    let mut cluster = Cluster::new(&[(Storage, 5), (Log, 5), (Coordinator, 9)]);
-    cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
-    cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+    let mut cluster = over_halls(&[(Storage, 5), (Log, 5), (Coordinator, 9)], 9);
     let in_halls = |halls: usize| {
         move |report: &mut crate::DatabaseReport| {
             for (index, process) in report.processes.values_mut().enumerate() {
@@ -192,11 +188,14 @@ fn a_database_that_spans_halls_is_not_created_before_three_are_there() {
         }
     };
     cluster.spoil(in_halls(1));
-    let done = cluster.rounds(60);
+    let done = rounds_in_racks(&mut cluster, 60, |node| node % 3);
     assert!(!done.contains(&"create the database".to_owned()), "{done:?}");
     let (sentence, measured, threshold) = waits_for(&cluster);
-    assert_eq!(sentence, "the database is not created yet: three_data_hall needs processes in three halls or datacenters");
-    assert_eq!((measured.as_str(), threshold.as_str()), (r#"processes name 1: {"hall-0"}"#, "3"));
+    assert_eq!(
+        sentence,
+        "the database is not created yet: three_data_hall needs storage or log processes in three halls or datacenters"
+    );
+    assert!(measured.starts_with("hall-0 with ") && threshold == "exactly 3, each with 1 zones", "{measured}, {threshold}");
     cluster.spoil(in_halls(3));
     assert!(cluster.rounds(10).contains(&"create the database".to_owned()));
 }
@@ -256,12 +255,32 @@ fn where_the_first_coordinators_are_known_by_addresses_that_are_gone_that_is_sai
     assert!(!told(&decision).contains(&"create the database".to_owned()));
 }
 
-/// Monitors say that their pods are in these racks, by the node.
-fn in_racks(cluster: &mut Cluster, racks: usize) {
+/// Monitors say in which racks their pods are, by the number of the node.
+fn in_racks(cluster: &mut Cluster, rack: impl Fn(usize) -> usize) {
     for pod in cluster.kube.pods.values_mut() {
         let number: usize = pod.node.as_ref().and_then(|node| node.rsplit('-').next()?.parse().ok()).unwrap_or(0);
-        pod.environment.insert("RACK".to_owned(), format!("rack-{}", number % racks));
+        pod.environment.insert("RACK".to_owned(), format!("rack-{}", rack(number)));
     }
+}
+
+fn rounds_in_racks(cluster: &mut Cluster, rounds: usize, rack: impl Fn(usize) -> usize) -> Vec<String> {
+    let mut done = Vec::new();
+    for _ in 0..rounds {
+        in_racks(cluster, &rack);
+        done.extend(told(&cluster.round(5)));
+    }
+    done
+}
+
+/// A cluster on so many nodes, each process of which is in the hall that its rack is.
+fn over_halls(counts: &[(crate::ProcessClass, u32)], nodes: usize) -> Cluster {
+    let mut cluster = Cluster::new(counts);
+    cluster.nodes = (1..=nodes).map(|node| format!("node-{node}")).collect();
+    cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+    for template in cluster.desired.templates.values_mut() {
+        template.parameters = vec![("locality_data_hall".to_owned(), "$RACK".to_owned())];
+    }
+    cluster
 }
 
 #[test]
@@ -272,11 +291,7 @@ fn where_a_variable_names_the_zone_of_nodes_what_it_says_counts_before_any_serve
         let label = "kubernetes.io/hostname".to_owned();
         cluster.desired.topology =
             Topology { zone: Zone::Node { label, value_from: Some("$RACK".to_owned()) }, ..Topology::default() };
-        let mut done = Vec::new();
-        for _ in 0..100 {
-            in_racks(&mut cluster, racks);
-            done.extend(told(&cluster.round(5)));
-        }
+        let done = rounds_in_racks(&mut cluster, 100, |node| node % racks);
         assert_eq!(done.contains(&"create the database".to_owned()), born, "{racks} racks: {:?}", cluster.decided().holds);
     }
 }
@@ -284,20 +299,25 @@ fn where_a_variable_names_the_zone_of_nodes_what_it_says_counts_before_any_serve
 #[test]
 fn halls_are_known_by_what_servers_were_started_with() {
     for (halls, born) in [(2, false), (3, true)] {
-        let mut cluster = Cluster::new(&[(Storage, 5), (Log, 5), (Coordinator, 9)]);
+        let mut cluster = over_halls(&[(Storage, 5), (Log, 5), (Coordinator, 9)], 9);
         cluster.unasked = true;
-        cluster.nodes = (1..=9).map(|node| format!("node-{node}")).collect();
-        cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
-        for template in cluster.desired.templates.values_mut() {
-            template.parameters = vec![("locality_data_hall".to_owned(), "$RACK".to_owned())];
-        }
-        let mut done = Vec::new();
-        for _ in 0..60 {
-            in_racks(&mut cluster, halls);
-            done.extend(told(&cluster.round(5)));
-        }
+        let done = rounds_in_racks(&mut cluster, 60, |node| node % halls);
         assert_eq!(done.contains(&"create the database".to_owned()), born, "{halls} halls: {:?}", cluster.decided().holds);
     }
+}
+
+#[test]
+fn no_hall_has_a_majority_of_the_coordinators() {
+    // Nine nodes are in the first hall, three in each of the others.
+    let hall = |node: usize| if node <= 9 { 0 } else { node / 13 + 1 };
+    let mut cluster = over_halls(&[(Storage, 5), (Log, 5), (Coordinator, 15)], 15);
+    rounds_in_racks(&mut cluster, 20, hall);
+    let connection = cluster.kube.recorded.connection.clone().unwrap();
+    let mut halls = std::collections::BTreeMap::<&str, usize>::new();
+    for (_, pod) in cluster.kube.pods.iter().filter(|(name, _)| connection.contains(&format!("{name}."))) {
+        *halls.entry(pod.environment["RACK"].as_str()).or_default() += 1;
+    }
+    assert_eq!(halls.values().copied().collect::<Vec<_>>(), [3, 3, 3], "{connection} {:?}", cluster.decided().holds);
 }
 
 #[test]

@@ -75,6 +75,21 @@ fn a_role_that_is_asked_for_no_longer_is_as_if_it_never_was() {
 }
 
 #[test]
+fn what_another_object_of_the_same_database_asks_for_is_left_alone() {
+    let mut cluster = Cluster::usual();
+    cluster.database.keys.insert("logs".to_owned(), b"6".to_vec());
+    cluster.spoil(|report| {
+        let mut other = report.processes.values().next().unwrap().clone();
+        other.group = Some(crate::ProcessGroupId("dc2-log-1".to_owned()));
+        other.class = Some(crate::ProcessClass::Log);
+        report.processes.insert("10.9.9.9:4501".to_owned(), other);
+    });
+    assert_eq!(configured(&mut cluster), [""; 0]);
+    cluster.desired.database.settings.insert("logs".to_owned(), 5);
+    assert_eq!(configured(&mut cluster), ["configure logs"], "but what is asked for here is set");
+}
+
+#[test]
 fn a_setting_that_the_database_does_not_name_was_never_set() {
     let mut cluster = Cluster::usual();
     cluster.desired.database.settings.insert("log_version".to_owned(), 6);

@@ -276,6 +276,8 @@ fn where_there_are_places_for_fewer_those_are_better_than_a_lost_one() {
     cluster.spoil(in_four_zones);
     let done = cluster.rounds(60);
     assert!(changes(&done).is_empty(), "three are wanted to be five, and there are places for four: {done:?}");
+    let held = cluster.decided().holds.into_iter().find(|hold| hold.reason.0 == "NotEnoughCoordinators").unwrap();
+    assert_eq!((held.measured.as_str(), held.threshold.as_str()), ("4 zones", "5"), "that is said");
     cluster.kill("log-1");
     let done = cluster.rounds(60);
     let changed = changes(&done);

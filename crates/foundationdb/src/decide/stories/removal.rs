@@ -516,6 +516,18 @@ fn two_whose_pods_somebody_else_deletes_go_without_exclusion_one_zone_after_the_
 }
 
 #[test]
+fn who_goes_without_exclusion_waits_for_one_whose_pod_somebody_else_has_deleted() {
+    let mut cluster = Cluster::usual();
+    let now = cluster.now;
+    cluster.pod("storage-8").deleted_since = Some(now);
+    cluster.rounds(20);
+    cluster.desired.remove_without_exclusion = ["storage-8", "storage-9"].map(str::to_owned).into();
+    let done = told(&cluster.round(5));
+    let claims: Vec<&String> = done.iter().filter(|step| step.starts_with("delete claim")).collect();
+    assert_eq!(claims, ["delete claim sample-storage-8-data"], "the copies of both may be the same");
+}
+
+#[test]
 fn an_address_that_was_given_to_somebody_who_stays_is_one_where_nobody_is_known_to_have_been() {
     let mut cluster = one_goes();
     cluster.database.drains_in = SignedDuration::ZERO;
@@ -541,5 +553,5 @@ fn how_much_data_is_left_is_said() {
     cluster.rounds(5);
     let held = cluster.decided().holds;
     let drains = held.iter().find(|hold| hold.reason.0 == "ExclusionInProgress").unwrap();
-    assert_eq!((drains.measured.as_str(), drains.threshold.as_str()), ("5 GiB of data left", "0"));
+    assert_eq!((drains.measured.as_str(), drains.threshold.as_str()), ("less than 8 GiB of data left", "0"));
 }

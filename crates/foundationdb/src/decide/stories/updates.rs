@@ -571,26 +571,32 @@ fn no_more_zones_go_at_once_than_there_are_copies_to_spare_whatever_is_asked_for
     assert!(codes(&decision).contains(&"AnotherZoneIsDisrupted"), "{:?}", decision.holds);
 }
 
-#[test]
-fn who_may_no_longer_be_where_it_is_gets_a_successor_for_its_volume_may_not_follow() {
-    let of_storage = |cluster: &mut Cluster, disk: &str| {
-        let template = cluster.desired.templates.get_mut(&Storage).unwrap();
-        let spec = template.pod.spec.get_or_insert_default();
-        spec.node_selector = Some([("disk".to_owned(), disk.to_owned())].into());
-    };
+/// Storage asks for nodes with this kind of disk; the first node has a slow one, all others a fast one.
+fn asks_for_disks(disk: &str) -> Cluster {
     let mut cluster = Cluster::usual();
     for node in cluster.nodes.clone() {
         let labels = [("disk".to_owned(), if node == "node-1" { "slow" } else { "fast" }.to_owned())].into();
         cluster.kube.nodes.insert(node, crate::NodeFacts { labels, ready: true, ..crate::NodeFacts::default() });
     }
-    let on_the_slow_one = |cluster: &Cluster| -> Vec<String> {
-        let storage =
-            cluster.kube.pods.iter().filter(|(name, pod)| name.contains("storage") && pod.node.as_deref() == Some("node-1"));
-        storage.filter_map(|(_, pod)| Some(pod.group.as_ref()?.0.clone())).collect()
-    };
-    let slow = on_the_slow_one(&cluster);
+    let template = cluster.desired.templates.get_mut(&Storage).unwrap();
+    template.pod.spec.get_or_insert_default().node_selector = Some([("disk".to_owned(), disk.to_owned())].into());
+    cluster
+}
+
+#[test]
+fn who_may_no_longer_be_where_it_is_gets_a_successor_for_its_volume_may_not_follow() {
+    let mut cluster = asks_for_disks("fast");
+    let is_slow = |pod: &crate::PodFacts| pod.node.as_deref() == Some("node-1");
+    let slow = cluster.kube.pods.iter().filter(|(name, pod)| name.contains("storage") && is_slow(pod));
+    let slow: Vec<String> = slow.filter_map(|(_, pod)| Some(pod.group.as_ref()?.0.clone())).collect();
     assert!(!slow.is_empty());
-    of_storage(&mut cluster, "fast");
     cluster.round(5);
     assert_eq!(cluster.marked(), slow, "the others are made again where they are");
+}
+
+#[test]
+fn nobody_is_marked_because_no_node_is_as_asked_for() {
+    let mut cluster = asks_for_disks("fsat");
+    cluster.rounds(20);
+    assert_eq!(cluster.marked(), [""; 0], "a typing error, or nodes that are still to come");
 }

@@ -25,7 +25,8 @@ pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
     };
     let why = "Not at once: a pod that is merely restarted is back in seconds, and a change costs a recovery.";
     telling.await_that("three coordinators are there again", A_WHILE, whole_again, why).await;
-    telling.expect("a majority was always there", format!("never fewer than {fewest} of 3"), fewest >= 2, "");
+    let why = "Two of three are a majority, and no other coordinator goes while one of them is lost.";
+    telling.expect("a majority was always there", format!("never fewer than {fewest} of 3"), fewest >= 2, why);
     let why = "The process group itself has failed as well, and is replaced once it has failed for long enough.";
     let replaced = |cast: Cast<'_>| !cast.groups().contains_key(&lost) && cast.is_at_rest();
     telling.await_that(&format!("{lost} is replaced, and all is well"), 2 * A_WHILE, replaced, why).await;

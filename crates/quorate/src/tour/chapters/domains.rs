@@ -70,9 +70,11 @@ async fn repack(telling: &mut Telling, domains: u32, why: &str) -> Result<()> {
     let even = held(telling.cast(), domains);
     let so = even.iter().all(|count| (least..=most).contains(count)) && even.iter().sum::<usize>() == before.len();
     let seen = format!("{} before, {} now", words(&before), words(&after));
-    telling.expect(&format!("{least} to {most} in every domain"), seen, so, "");
+    let why = "As even as whole numbers can be, so that no domain is a greater loss than it has to be.";
+    telling.expect(&format!("{least} to {most} in every domain"), seen, so, why);
     let stays = |(id, domain): (&String, &String)| after.get(id).is_none_or(|now| now == domain);
-    telling.expect("nobody changed its domain", "every one that stayed is where it was", before.iter().all(stays), "");
+    let why = "The database keeps copies apart by zones, so a server that took its own to another zone could bring two together.";
+    telling.expect("nobody changed its domain", "every one that stayed is where it was", before.iter().all(stays), why);
     Ok(())
 }
 

@@ -19,7 +19,8 @@ const VALUE: &str = "42";
 pub(crate) async fn play(telling: &mut Telling) -> Result<()> {
     telling.begin_with("").await?;
     let written = telling.cast().write(KEY, VALUE).await;
-    telling.expect("a client writes a key", said(written), written, "");
+    let why = "What the database has once confirmed must outlive every loss that follows.";
+    telling.expect("a client writes a key", said(written), written, why);
     one_pod(telling).await;
     a_node(telling).await;
     all_pods(telling).await;
@@ -78,7 +79,8 @@ async fn still_there(telling: &mut Telling) {
         (None, true) => format!("{KEY} is {VALUE}, nothing is lost"),
         (None, false) => "it can't be read".to_owned(),
     };
-    telling.expect("what was written is there", seen, there && lost.is_none(), "");
+    let why = "Two volumes in different zones hold it, and none of these losses takes a volume along.";
+    telling.expect("what was written is there", seen, there && lost.is_none(), why);
 }
 
 fn said(is_so: bool) -> &'static str {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaimSpec};
 use quorate_api::foundationdb::{BucketStatus, FoundationDBCluster};
 use quorate_foundationdb::{GroupCondition, ProcessClass};
 
 use super::domains::moves_are_due;
 use super::stage::{Group, StatusWrite, group_of, groups_of, wanted};
 use super::{Invariants, Stage};
+use crate::scenery::TAINT;
 
 /// Every limit is left as it is when nobody says anything.
 const LIMIT: usize = 1;
@@ -95,6 +96,8 @@ impl Invariants {
             if goes_for_a_taint(*group) {
                 let (tainted, all) = tainted_zones(after, stage);
                 let most = (all * MOST_TAINTED / 100).max(1);
+                // Whose pods have come to other nodes since they were seen may seem to be in more zones.
+                let tainted = tainted.min(tainted_nodes(stage));
                 self.demand(54, tainted <= most, || format!("{client} replaces {id}, and {tainted} of {all} zones are tainted"));
             }
             let Some(bucket) = group.class().map(|class| ration.bucket(class)) else { continue };
@@ -186,6 +189,12 @@ fn tainted_zones(cluster: &FoundationDBCluster, stage: Stage<'_>) -> (usize, usi
     let zones = |groups: Vec<Group<'_>>| groups.into_iter().filter_map(|group| zone(group, stage)).collect::<BTreeSet<_>>().len();
     let tainted = groups_of(cluster).filter(|group| group.has(GroupCondition::NodeTaintDetected));
     (zones(tainted.collect()), zones(groups_of(cluster).collect()))
+}
+
+/// How many nodes have the taint.
+fn tainted_nodes(stage: Stage<'_>) -> usize {
+    let has = |node: &&Node| node.spec.iter().flat_map(|spec| spec.taints.iter().flatten()).any(|taint| taint.key == TAINT);
+    stage.world.nodes.values().filter(has).count()
 }
 
 /// Whether a process group is asked to have another name or another volume.
