@@ -129,6 +129,8 @@ pub struct ClaimFacts {
     pub deleted_since: Option<Timestamp>,
     /// The digest of what it was asked to be, from our annotation.
     pub asked_for: Option<String>,
+    /// How many servers it was made for, from our annotation.
+    pub servers: Option<u32>,
     /// What it has of the labels and annotations that a user gave to it.
     pub given: Tags,
     /// How much it asks for, as it was written.

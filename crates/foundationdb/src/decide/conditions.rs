@@ -156,7 +156,7 @@ fn of_processes(
         servers.to_mut().retain(|server| !is_earlier(server));
     }
     // One that is to have another number is not missing any of those it was made with.
-    let wanted = pod.map_or_else(|| seen.desired.servers_per_pod(group.class), |pod| pod.servers) as usize;
+    let wanted = pod.map_or_else(|| draft.servers_of(id, group.class), |pod| pod.servers) as usize;
     // A coordinator that does not answer is as good as gone, although a dead process is listed for some seconds more.
     let mute = servers.iter().any(|server| report.is_mute_coordinator(server.address, server.process));
     group.note(GroupCondition::MissingProcesses, mute || servers.len() < wanted.max(1), now);

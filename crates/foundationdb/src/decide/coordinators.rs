@@ -46,6 +46,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
             dead.join(", ")
         );
         let released_by = "their pods coming back with their volumes; never delete those volumes";
+        draft.notice(Severity::Warning, "CoordinatorsLost", sentence.clone());
         let hold = Hold::new(reasons::COORDINATORS_LOST, &draft.seen.desired.name, sentence, released_by);
         draft.holds.push(hold.compared(format!("{} of {all} answer", all - dead.len()), format!("at least {}", majority(all))));
         return;

@@ -1,5 +1,6 @@
 //! A decision while it is being put together, and what every concern may ask of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
@@ -12,7 +13,9 @@ use super::roster::{Objects, Roster};
 use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce, claims, copies, revival, updates};
 use crate::obstacle::Obstacle;
 use crate::report::{MOST_GENERATIONS, NamedHost, bare, host, is_one_pod};
-use crate::{DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, objects, reasons, tolerance};
+use crate::{
+    DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, Wish, objects, reasons, tolerance,
+};
 
 /// How often a cluster is looked at while something is under way.
 pub(super) const WHILE_UNDER_WAY: SignedDuration = SignedDuration::from_secs(5);
@@ -214,13 +217,19 @@ impl<'a> Draft<'a> {
             return group.fault_domain.clone();
         }
         let seen = self.members.of(id, group).iter().find_map(|server| server.process.physical_zone.clone());
-        let of_node = || {
-            let node = self.roster.pod(id, group.class)?.node.as_ref()?;
-            let label = self.seen.desired.topology.zone.label()?;
-            let named = self.seen.kube.nodes.get(node).and_then(|node| node.labels.get(label));
-            Some(named.unwrap_or(node).clone())
-        };
-        seen.or_else(of_node)
+        seen.or_else(|| self.zone_of_its_node(id, group))
+    }
+
+    fn zone_of_its_node(&self, id: &ProcessGroupId, group: &ProcessGroup) -> Option<String> {
+        let node = self.roster.pod(id, group.class)?.node.as_ref()?;
+        let label = self.seen.desired.topology.zone.label()?;
+        let named = self.seen.kube.nodes.get(node).and_then(|node| node.labels.get(label));
+        Some(named.unwrap_or(node).clone())
+    }
+
+    /// What a process group may fail together with. Of one that is nowhere as far as is known nobody can say that, so it counts by itself.
+    pub(super) fn fails_as(&self, id: &ProcessGroupId, group: &ProcessGroup) -> String {
+        self.physical_zone(id, group).or_else(|| self.zone_of_its_node(id, group)).unwrap_or_else(|| id.to_string())
     }
 
     /// Whether there should be a database: it was created, or the one that was asked for is somebody else's or an earlier object's.
@@ -268,6 +277,24 @@ impl<'a> Draft<'a> {
     pub(super) fn is_being_made_again(&self, id: &ProcessGroupId, class: ProcessClass) -> bool {
         let Journal(begun) = &self.status.journal;
         !begun.is_empty() && begun.contains_key(&objects::pod_name(&self.seen.desired, class, id))
+    }
+
+    /// How many servers the pod of a group has, or would get.
+    pub(super) fn servers_of(&self, id: &ProcessGroupId, class: ProcessClass) -> u32 {
+        let made_for = self.roster.claim(id, class).and_then(|claim| claim.servers);
+        made_for.unwrap_or_else(|| self.seen.desired.servers_per_pod(class))
+    }
+
+    /// What a group's pod and service are made by. Each server has its own data on the volume; with fewer of them nobody would serve what the
+    /// others had. So whatever is asked for now, a volume gets as many as it was made for, until a successor has taken over.
+    pub(super) fn wish_for(&self, id: &ProcessGroupId, class: ProcessClass) -> Cow<'a, Wish> {
+        let (wish, servers) = (&self.seen.desired, self.servers_of(id, class));
+        if servers == wish.servers_per_pod(class) {
+            return Cow::Borrowed(wish);
+        }
+        let mut wish = wish.clone();
+        wish.servers_per_pod.insert(class, servers);
+        Cow::Owned(wish)
     }
 
     /// Whether nothing is made any more for a group: its data is elsewhere, and what the database would not find without it is, too.

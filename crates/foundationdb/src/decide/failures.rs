@@ -40,9 +40,7 @@ fn buckets(draft: &Draft<'_>) -> Buckets<Bucket> {
     let in_flight = draft.status.groups.iter().filter(|(_, group)| group.is_in_flight());
     let mut buckets = Buckets::new(limits, in_flight.map(|(id, group)| (Bucket::of(group.class), id.to_string())));
     if replacements.by_fault_domain {
-        buckets.count_domains(
-            draft.status.groups.iter().filter_map(|(id, group)| Some((id.to_string(), draft.physical_zone(id, group)?))),
-        );
+        buckets.count_domains(draft.status.groups.iter().map(|(id, group)| (id.to_string(), draft.fails_as(id, group))));
     }
     buckets
 }

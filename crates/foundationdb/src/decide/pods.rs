@@ -41,7 +41,8 @@ fn create(draft: &mut Draft<'_>, id: &ProcessGroupId, name: &str) {
         draft.holds.push(hold.compared("0 addresses", "at least 1"));
         return;
     }
-    let pod = Box::new(desired.pod(id, &draft.status.groups[id], address));
+    let group = &draft.status.groups[id];
+    let pod = Box::new(draft.wish_for(id, group.class).pod(id, group, address));
     draft.steps.push(Step::adds(Adds::Pod(pod), Guard::epoch(draft.seen.epoch), format!("{id} has no pod")));
 }
 

@@ -31,7 +31,7 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
         if draft.is_done_with(id, group) || services.contains_key(&objects::pod_name(desired, group.class, id)) {
             continue;
         }
-        let mut service = objects::pod_service(desired, group.class, id);
+        let mut service = objects::pod_service(&draft.wish_for(id, group.class), group.class, id);
         if let Some(spec) = &mut service.spec {
             spec.cluster_ip = announced(draft, id, group);
         }

@@ -39,8 +39,15 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 /// Whether a group is asked to be anything else. One that is to go is not, unless it can't run as it is and is not empty: the database may need
-/// what is on it.
+/// what is on it. Nor is one whose volume has another number of servers, and that is otherwise as asked: another pod would be the same.
 fn is_asked(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+    let is_as_its_volume_is = || {
+        let asked_for = draft.roster.pod(id, group.class).and_then(|pod| pod.asked_for.as_deref());
+        asked_for == Some(&*draft.wish_for(id, group.class).pod_asked_for(group.class, id))
+    };
+    if draft.servers_of(id, group.class) != draft.seen.desired.servers_per_pod(group.class) && is_as_its_volume_is() {
+        return false;
+    }
     let cannot_run = || draft.roster.pod(id, group.class).is_some_and(PodFacts::cannot_run);
     group.removal.is_none() || !group.may_go() && cannot_run()
 }
@@ -221,7 +228,7 @@ fn delete(draft: &mut Draft<'_>, id: &ProcessGroupId, freely: bool, guard: Guard
     draft.status.journal.begin(&name, entry);
     let guard = guard.and_object(&pod.uid, &pod.resource_version);
     let address = draft.seen.kube.services.get(&name).and_then(|service| service.address.as_deref());
-    let next = Box::new(draft.seen.desired.pod(id, &draft.status.groups[id], address));
+    let next = Box::new(draft.wish_for(id, class).pod(id, &draft.status.groups[id], address));
     let why = format!("the pod of {id} is asked to be another");
     draft.steps.push(Step::takes_away(TakesAway::PodForAnother { name, next }, permit, guard, why));
 }

@@ -408,13 +408,15 @@ pub(super) fn node_facts(name: &str) -> NodeFacts {
 
 pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGroupId>) -> (String, ClaimFacts) {
     let size = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.requests.as_ref()?.get("storage"));
+    let annotation = |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name).cloned());
     let facts = ClaimFacts {
         uid: format!("uid-{}", name(&claim.metadata)),
         resource_version: "5".to_owned(),
         group,
         domain: label(&claim.metadata, labels::DISTRIBUTION_KEY),
         deleted_since: None,
-        asked_for: claim.metadata.annotations.as_ref().and_then(|all| all.get(annotations::ASKED_FOR).cloned()),
+        asked_for: annotation(annotations::ASKED_FOR),
+        servers: annotation(annotations::SERVERS).and_then(|servers| servers.parse().ok()),
         given: objects::Tags::found(&claim.metadata),
         size: size.map(|size| size.0.clone()),
         storage_class: Some("standard".to_owned()),

@@ -13,7 +13,7 @@ const DEFAULT_SIZE: &str = "128G";
 const SIZE: &str = "storage";
 
 /// The volume claim of a process group. It has an owner only if volumes are to go with the cluster: otherwise deleting the cluster must
-/// not delete its data. It has the fault domain of its process group, which nothing else may remember then.
+/// not delete its data. It has the fault domain of its process group and the number of its servers, which nothing else may remember then.
 pub fn claim(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup) -> PersistentVolumeClaim {
     let class = of.class;
     let template = template(desired, class);
@@ -21,7 +21,9 @@ pub fn claim(desired: &Desired, group: &ProcessGroupId, of: &ProcessGroup) -> Pe
     let mut metadata = metadata::group_metadata(desired, name, template.map(|template| &template.metadata), class, group);
     metadata.owner_references = desired.delete_volumes.then(|| vec![metadata::owner(desired)]);
     let digest = claim_asked_for(desired, class);
-    metadata.annotations.get_or_insert_default().insert(annotations::ASKED_FOR.to_owned(), digest);
+    let servers = desired.servers_per_pod(class).to_string();
+    let ours = [(annotations::ASKED_FOR.to_owned(), digest), (annotations::SERVERS.to_owned(), servers)];
+    metadata.annotations.get_or_insert_default().extend(ours);
     if let Some(domain) = of.domain_key() {
         metadata.labels.get_or_insert_default().insert(labels::DISTRIBUTION_KEY.to_owned(), domain.to_owned());
     }

@@ -62,6 +62,8 @@ pub mod annotations {
     pub const PUBLIC_IP: &str = "foundationdb.org/public-ip";
     /// Which kind of image a pod runs.
     pub const IMAGE_TYPE: &str = "foundationdb.org/image-type";
+    /// Ours: how many servers have their data on a volume.
+    pub const SERVERS: &str = "quorate.io/servers";
     /// Ours: the keys of the labels and annotations that a user gave to this object.
     pub const GIVEN: &str = "quorate.io/given";
     /// Ours: the digest of what the ConfigMap says, for which a pod was poked.

@@ -90,6 +90,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         domain: claim.labels().get(labels::DISTRIBUTION_KEY).cloned(),
         deleted_since: claim.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         asked_for: annotation(claim, ASKED_FOR),
+        servers: annotation(claim, annotations::SERVERS).and_then(|servers| servers.parse().ok()).filter(|servers| *servers > 0),
         given: Tags::found(&claim.metadata),
         size: requests.and_then(|requests| requests.get("storage")).map(|size| size.0.clone()),
         storage_class: spec.and_then(|spec| spec.storage_class_name.clone()).filter(|name| !name.is_empty()),

@@ -38,3 +38,27 @@ async fn an_hour_until_replacement_delays_no_restart_after_ten_seconds() {
     stage.rejoin(&id);
     stage.rest().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_being_done_and_what_is_waited_for_is_said_with_numbers() {
+    let stage = Stage::born().await;
+    let says = |view: super::view::View<'_>, kind: &str| view.condition(kind).map(|(_, message)| message).unwrap_or_default();
+    assert_eq!(says(stage.view(), "Progressing"), "11 of 11 process groups are as they should be");
+    stage.apply(json!({"processCounts": {"storage": 5}}));
+    stage
+        .until("what is done is said", |view| {
+            says(view, "Progressing").contains("of 12 process groups are as they should be; now: ")
+        })
+        .await;
+    stage.rest().await;
+    assert_eq!(says(stage.view(), "Progressing"), "12 of 12 process groups are as they should be");
+    let id = stage.view().live("storage").remove(0);
+    stage.apply(json!({"processGroupsToRemove": [id]}));
+    stage.until("what is waited for is said", |view| says(view, "Held").contains(&id)).await;
+    let status = stage.view().status();
+    let held = &status["quorate"]["holds"][0];
+    let has = |field: &&str| held[*field].as_str().is_some_and(|text| !text.is_empty());
+    assert!(["measured", "threshold", "releasedBy"].iter().all(has), "{held}");
+    stage.rest().await;
+    assert_eq!(says(stage.view(), "Held"), "nothing is held");
+}

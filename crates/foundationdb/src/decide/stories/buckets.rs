@@ -238,6 +238,18 @@ fn fault_domains_are_counted_besides() {
 }
 
 #[test]
+fn one_that_is_nowhere_as_far_as_is_known_is_a_fault_domain_of_its_own() {
+    let mut cluster = without(&["storage-9", "stateless-6"]);
+    enabled(&mut cluster, 5, 5, 5);
+    cluster.desired.automation.replacements.by_fault_domain = true;
+    cluster.kube.recorded.groups.get_mut(&group_id("stateless-6")).unwrap().fault_domain = None;
+    cluster.pod("stateless-6").node = None;
+    cluster.pass(TWO_HOURS);
+    cluster.round(5);
+    assert_eq!(cluster.marked().len(), 1, "{:?}", cluster.marked());
+}
+
+#[test]
 fn who_is_excluded_by_hand_and_waited_for_is_replaced_beyond_the_limit_too() {
     let mut cluster = without(&[]);
     let now = cluster.now;

@@ -600,3 +600,27 @@ fn nobody_is_marked_because_no_node_is_as_asked_for() {
     cluster.rounds(20);
     assert_eq!(cluster.marked(), [""; 0], "a typing error, or nodes that are still to come");
 }
+
+#[test]
+fn a_volume_is_served_by_as_many_servers_as_it_was_made_for_until_a_successor_has_taken_over() {
+    let mut cluster = Cluster::new(&[(Storage, 4), (crate::ProcessClass::Log, 4)]);
+    cluster.desired.servers_per_pod.insert(Storage, 2);
+    cluster.until(|decision| decision.status.configured);
+    cluster.rounds(20);
+    cluster.desired.servers_per_pod.insert(Storage, 1);
+    let servers = |cluster: &Cluster| -> Vec<u32> {
+        let storage = cluster.kube.pods.iter().filter(|(name, _)| name.contains("storage"));
+        storage.map(|(_, pod)| pod.servers).collect()
+    };
+    assert_eq!(servers(&cluster), [2; 4]);
+    // All pods are lost before anybody could go.
+    cluster.kube.pods.clear();
+    let done = cluster.rounds(3);
+    let with_two = servers(&cluster).into_iter().filter(|servers| *servers == 2).count();
+    assert_eq!(with_two, 4, "the second server of each has its data there: {done:?}");
+    let deleted = |done: &[String]| done.iter().filter(|step| step.starts_with("delete pod")).count();
+    assert_eq!(deleted(&done), 0, "another pod would be the same");
+    cluster.rounds(400);
+    assert!(servers(&cluster).iter().all(|servers| *servers == 1), "{:?}", cluster.decided().holds);
+    assert_eq!(cluster.decided().status.groups.values().filter(|group| group.class == Storage).count(), 4);
+}

@@ -18,6 +18,7 @@ mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use quorate_fdb_client::{Call, Management};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -28,6 +29,9 @@ use frame::Known;
 use memory::Memory;
 pub(crate) use stage::Stage;
 use stage::{StatusWrite, groups_of};
+
+/// So long after a recovery the configuration of a database may be changed.
+const RECONFIGURED_AFTER: SignedDuration = SignedDuration::from_secs(60);
 
 /// What was seen before, to compare with.
 #[derive(Default)]
@@ -165,6 +169,9 @@ impl Invariants {
                 }
                 Some(Management::Coordinators(addresses)) => self.coordinators_fit(asked, addresses, stage),
                 Some(Management::Configure(change)) if change.new.is_some() => self.born_with_enough_zones(asked, stage),
+                Some(Management::Configure(_)) => {
+                    self.recoveries_keep_their_distance(asked, "change the configuration", RECONFIGURED_AFTER, stage);
+                }
                 _ => {}
             },
         }

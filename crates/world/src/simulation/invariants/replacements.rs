@@ -177,11 +177,9 @@ fn goes_for_a_taint(group: Group<'_>) -> bool {
 
 /// Where a process group is: its zone, or its host where fault domains are logical.
 fn zone(group: Group<'_>, stage: Stage<'_>) -> Option<String> {
-    if group.status.logical_fault_domain != Some(true) {
-        return group.status.fault_domain.clone();
-    }
-    let mut pods = stage.world.pods.values().filter(|pod| group_of(&pod.metadata).is_some_and(|id| id == group.id));
-    pods.find_map(|pod| pod.spec.as_ref()?.node_name.clone())
+    let pods = || stage.world.pods.values().filter(|pod| group_of(&pod.metadata).is_some_and(|id| id == group.id));
+    let host = || pods().find_map(|pod| pod.spec.as_ref()?.node_name.clone());
+    if group.status.logical_fault_domain == Some(true) { host() } else { group.status.fault_domain.clone().or_else(host) }
 }
 
 /// How many zones have process groups with a tainted node, and how many there are.
