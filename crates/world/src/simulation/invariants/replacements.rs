@@ -118,6 +118,10 @@ impl Invariants {
                     still.values().flatten().filter(|id| groups_of(before).any(|one| one.id == **id && one.is_in_flight()));
                 let going = going.copied().chain(automatic.iter().map(|one| one.id)).collect::<BTreeSet<&str>>();
                 let going = groups_of(after).filter(|one| going.contains(one.id));
+                // Where one is that has not served since its status was lost, only a watch says, which may be behind.
+                let is_known =
+                    |one: &Group<'_>| one.status.logical_fault_domain == Some(true) || one.status.fault_domain.is_some();
+                let going = going.filter(is_known);
                 let domains: BTreeSet<String> = going.map(|one| zone(one, stage).unwrap_or_else(|| one.id.to_owned())).collect();
                 self.demand(54, domains.len() <= LIMIT, || format!("{client} replaces {id}, and {domains:?} are in flight then"));
             }
