@@ -130,6 +130,10 @@ fn invalid() -> Vec<(Value, &'static str)> {
             json!({"version": "7.1.67", "databaseConfiguration": {"storage_engine": "ssd-redwood-1"}}),
             "spec.databaseConfiguration.storage_engine",
         ),
+        (
+            json!({"databaseConfiguration": {"perpetual_storage_wiggle": 2}}),
+            "spec.databaseConfiguration.perpetual_storage_wiggle",
+        ),
         (json!({"coordinatorSelection": [{"processClass": "stateless"}]}), "spec.coordinatorSelection[0].processClass"),
         (json!({"coordinatorSelection": [{"processClass": "disk"}]}), "spec.coordinatorSelection[0].processClass"),
         (json!({"routing": {"podIPFamily": 5}}), "spec.routing.podIPFamily"),
@@ -329,6 +333,14 @@ fn only_what_was_asked_for_is_told_to_the_database() {
     .settings;
     let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     assert_eq!(settings, [("grv_proxies", 2), ("logs", 4), ("perpetual_storage_wiggle", 0)]);
+}
+
+#[test]
+fn a_version_of_the_log_that_no_server_makes_becomes_the_nearest_that_it_makes() {
+    for (server, asked, told) in [("7.1.67", 4, 6), ("7.1.67", 7, 6), ("7.3.69", 7, 7), ("7.3.69", 9, 7)] {
+        let settings = wish(json!({"version": server, "databaseConfiguration": {"log_version": asked}})).database.settings;
+        assert_eq!(settings["log_version"], told, "{asked} with {server}: told of another one it would be told for ever");
+    }
 }
 
 #[test]
