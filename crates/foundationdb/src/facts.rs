@@ -24,10 +24,8 @@ pub struct KubeFacts {
     pub disruption_budget: Option<DisruptionBudgetFacts>,
     /// The nodes that pods of this cluster are on, by name; a node that is not here is gone.
     pub nodes: BTreeMap<String, NodeFacts>,
-    /// How many nodes there are in all that take pods.
-    pub open_nodes: usize,
-    /// When the newest of those was made.
-    pub newest_open_node: Option<Timestamp>,
+    /// All nodes that take pods, by name, whoever has pods there.
+    pub open_nodes: Shared<BTreeMap<String, Shared<NodeFacts>>>,
     /// The storage classes that there are; nothing where nobody looked.
     pub storage_classes: Option<BTreeSet<String>>,
     /// Pods and claims that were made and that no watch has shown yet, by name: they are there, as far as anybody knows.
@@ -143,6 +141,8 @@ pub struct ClaimFacts {
     pub owners: Vec<String>,
     /// Whether it ever got a volume.
     pub bound: bool,
+    /// Whether a node was chosen for its volume, because there was a pod for it.
+    pub placed: bool,
     /// Whether its volume is lost.
     pub lost: bool,
 }

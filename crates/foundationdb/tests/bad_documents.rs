@@ -123,3 +123,13 @@ fn what_the_cluster_says_of_itself_is_named_too() {
         assert!(error.contains(&format!("{field}:")), "{document}: {error}");
     }
 }
+
+#[test]
+fn more_data_than_there_can_be_is_as_much_as_can_be_told() {
+    let role = format!(r#"{{"role": "storage", "stored_bytes": {}}}"#, u64::MAX);
+    let document = format!(
+        r#"{{"cluster": {{"processes": {{"p1": {{"address": "198.18.0.1:4501", "roles": [{role}, {role}, {{"role": "storage", "stored_bytes": -1}}]}}}}}}}}"#
+    );
+    let report = DatabaseReport::parse(document.as_bytes()).unwrap();
+    assert_eq!(report.processes["198.18.0.1:4501"].stored, u64::MAX);
+}

@@ -24,6 +24,8 @@ const NEVER_CREATED: &str = "configuration_never_created";
 const TIMED_OUT: &str = "status_incomplete_timeout";
 /// So long processes that are late are waited for, in seconds, once enough are there.
 const PATIENCE_WITH_PROCESSES: f64 = 60.0;
+/// With fewer than three zones in each of three halls there can be so many coordinators.
+const FEWER_OVER_HALLS: usize = 5;
 /// A monitor writes down what it runs as soon as it runs; one that has not done so for so long can't.
 const MONITORS_SPEAK_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
@@ -54,7 +56,20 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
     let wanted = desired.coordinator_count();
     let candidates = candidates(draft);
     let eligible = draft.status.groups.values().filter(|group| desired.coordinator_priority(group.class).is_some()).count();
-    let chosen = coordinators::apart(desired.redundancy_mode(), &candidates, wanted);
+    let mode = desired.redundancy_mode();
+    let mut chosen = coordinators::apart(Some(mode), &candidates, wanted);
+    let mut survives_less = None;
+    if chosen.len() < wanted && mode.spans_halls() && waited_long_enough(draft) {
+        let fewer = coordinators::apart(Some(mode), &candidates, FEWER_OVER_HALLS);
+        if fewer.len() == FEWER_OVER_HALLS {
+            survives_less = Some(format!(
+                "there are places for {FEWER_OVER_HALLS} coordinators instead of {wanted}: the database survives the loss of one hall or \
+                 datacenter, but not of another zone with it, until there are three zones in each"
+            ));
+            chosen = fewer;
+        }
+    }
+    let wanted = if survives_less.is_some() { FEWER_OVER_HALLS } else { wanted };
     // Those that are late are waited for, so that the choice is a good one.
     if chosen.len() < wanted || (candidates.len() < eligible && !waited_long_enough(draft)) {
         let zones: BTreeSet<&str> =
@@ -68,6 +83,9 @@ fn choose_coordinators(draft: &mut Draft<'_>) {
         let hold = Hold::new(reasons::WAITING_FOR_COORDINATORS, &desired.name, sentence, "pods of stateful classes running");
         draft.holds.push(hold.compared(measured, format!("{wanted} in {wanted} zones")));
         return;
+    }
+    if let Some(survives_less) = survives_less {
+        draft.notice(Severity::Warning, "TooFewCoordinators", survives_less);
     }
     let addresses: Vec<String> = chosen.iter().filter_map(|id| coordinator_address(draft, id)).collect();
     let description = desired.description.clone().unwrap_or_else(|| described(&desired.name));

@@ -18,14 +18,18 @@ const MOST_LAG: f64 = 60.0;
 const LONGEST_QUEUE: f64 = 250.0 * 1024.0 * 1024.0;
 /// While this is not 0, storage servers are made again one after the other.
 const WIGGLE: &str = "perpetual_storage_wiggle";
+/// The engine that they get then, if it is another one.
+const WIGGLES_TO: &str = "perpetual_storage_wiggle_engine";
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let Some(report) = draft.report.filter(|report| draft.status.configured && report.is_whole()) else { return };
     let Some(configuration) = &report.configuration else { return };
     let desired = &draft.seen.desired;
     draft.status.configuration = shown(configuration);
-    draft.holds.extend(engine_that_would_stay(desired, configuration).or_else(|| engines_on_their_way(desired, report)));
-    let (keys, differences) = differences(&desired.database, configuration, is_alone(draft, report));
+    draft
+        .holds
+        .extend(engine_that_would_stay(desired, configuration).or_else(|| engines_on_their_way(desired, report, configuration)));
+    let (keys, differences) = differences(&desired.database, configuration, || draft.is_alone());
     if keys.is_empty() {
         return;
     }
@@ -55,7 +59,11 @@ pub(super) fn propose(draft: &mut Draft<'_>) {
 }
 
 /// What differs: the keys to set, and a word for each.
-fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport, is_alone: bool) -> (ConfigurationKeys, Vec<String>) {
+fn differences(
+    wish: &DatabaseWish,
+    configuration: &ConfigurationReport,
+    is_alone: impl Fn() -> bool,
+) -> (ConfigurationKeys, Vec<String>) {
     let (mut keys, mut words) = (ConfigurationKeys::new(), Vec::new());
     let (mode, asked) = (configuration.redundancy_mode.as_deref(), wish.redundancy_mode);
     if mode.is_some_and(|mode| mode != asked.name()) {
@@ -70,16 +78,20 @@ fn differences(wish: &DatabaseWish, configuration: &ConfigurationReport, is_alon
         keys.extend(engine_keys(&wish.storage_engine).unwrap_or_default());
         words.push(format!("storage_engine {engine} -> {}", wish.storage_engine));
     }
+    let asked = wish.settings.iter().map(|(name, number)| (name.as_str(), *number));
+    // What was never set is not said of every setting.
+    let is = |name: &str| configuration.settings.get(name).copied().or_else(|| unset(name));
+    let mut others: Vec<(&str, i64)> = asked.filter(|(name, asked)| is(name) != Some(*asked)).collect();
     // Of a role that nobody asks for any more there are as many as if nobody ever had; but another object of the same database may ask for it.
-    let unasked = ROLES_UNASKED.iter().filter(|(role, _)| is_alone && !wish.settings.contains_key(*role));
-    let wanted = unasked.copied().chain(wish.settings.iter().map(|(name, asked)| (name.as_str(), *asked)));
-    for (name, asked) in wanted {
-        // What was never set is not said of every setting.
-        let is = configuration.settings.get(name).copied().or_else(|| unset(name));
-        if is != Some(asked) {
-            keys.extend(setting_keys(&[(name.to_owned(), asked)].into()));
-            words.push(format!("{name} {} -> {asked}", told(is)));
-        }
+    let unasked = ROLES_UNASKED.iter().filter(|(role, count)| !wish.settings.contains_key(*role) && is(role) != Some(*count));
+    let unasked: Vec<_> = unasked.copied().collect();
+    if !unasked.is_empty() && is_alone() {
+        others.extend(unasked);
+        others.sort_unstable();
+    }
+    for (name, asked) in others {
+        keys.extend(setting_keys(&[(name.to_owned(), asked)].into()));
+        words.push(format!("{name} {} -> {asked}", told(is(name))));
     }
     (keys, words)
 }
@@ -133,26 +145,23 @@ fn engine_that_would_stay(desired: &Desired, configuration: &ConfigurationReport
     Some(hold.compared(format!("{setting} {how}"), "aggressive, or gradual with the wiggle"))
 }
 
-/// Whether nobody of another object is in the database.
-fn is_alone(draft: &Draft<'_>, report: &DatabaseReport) -> bool {
-    let is_ours = |process: &crate::ProcessReport| {
-        let (Some(group), Some(class)) = (&process.group, process.class) else { return true };
-        draft.status.groups.contains_key(group) || group.has_prefix(draft.seen.desired.prefix.as_deref(), class)
-    };
-    report.processes.values().all(is_ours)
-}
-
-/// What is left of a change of engines. It is the database's own work.
-fn engines_on_their_way(desired: &Desired, report: &DatabaseReport) -> Option<Hold> {
+/// What is left of a change of engines. It is the database's own work, if it is told to do it.
+fn engines_on_their_way(desired: &Desired, report: &DatabaseReport, configuration: &ConfigurationReport) -> Option<Hold> {
     let asked = &desired.database.storage_engine;
+    // While it wiggles, it may make servers with an engine that was set for that.
+    let wiggles_to = configuration.words.get(WIGGLES_TO);
+    let is_other = |engine: &&str| keeps_data_as(asked, engine) == Some(false) && wiggles_to.is_none_or(|to| to != engine);
     let storage = || report.processes.values().filter_map(|process| process.engine.as_deref());
-    let others = storage().filter(|engine| keeps_data_as(asked, engine) == Some(false)).count();
+    let others = storage().filter(is_other).count();
     if others == 0 {
         return None;
     }
     let all = storage().count();
-    let sentence =
-        format!("{others} of {all} storage servers still have another engine than {asked}; the database makes them again");
+    let what = match migration(configuration) {
+        Some(Migration::Disabled) => format!("and keep it, because {} is disabled", Migration::SETTING),
+        _ => "and the database makes them again".to_owned(),
+    };
+    let sentence = format!("{others} of {all} storage servers still have another engine than {asked}, {what}");
     let released_by = format!("{} aggressive, or gradual with {WIGGLE}, and time to move their data", Migration::SETTING);
     let hold = Hold::new(reasons::ENGINE_MIGRATION, &desired.name, sentence, released_by);
     Some(hold.compared(format!("{others} with another engine"), "none"))

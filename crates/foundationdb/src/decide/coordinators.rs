@@ -150,7 +150,7 @@ impl<'a> Standing<'a> {
         let desired = &draft.seen.desired;
         let by_name = desired.routing.uses_names();
         let (mut zones, mut logical) = (BTreeSet::new(), BTreeSet::new());
-        let most = halls::coordinators_in_one(desired.redundancy_mode(), self.now.len()).unwrap_or(usize::MAX);
+        let most = self.spanned(draft).and_then(|mode| halls::coordinators_in_one(mode, self.now.len())).unwrap_or(usize::MAX);
         let mut halls: BTreeMap<&str, usize> = BTreeMap::new();
         for (one, process) in &self.now {
             // Whoever is nobody of ours may be a peer's; only our own are judged.
@@ -196,25 +196,33 @@ impl<'a> Standing<'a> {
         })
     }
 
+    /// The mode over whose halls or datacenters coordinators are spread. Until the database is in it, some processes may not name theirs yet,
+    /// and it must not be without coordinators for that.
+    fn spanned(&self, draft: &Draft<'a>) -> Option<RedundancyMode> {
+        let mode = draft.seen.desired.redundancy_mode();
+        let is = draft.report.and_then(|report| report.configuration.as_ref()?.redundancy_mode.as_deref());
+        let all_name_one = || self.among(draft).values().all(|(server, _)| server.process.hall_of(mode).is_some());
+        (mode.spans_halls() && (is == Some(mode.name()) || all_name_one())).then_some(mode)
+    }
+
     /// Whether there are enough places for every coordinator to be alone in its logical fault domain as well.
     fn could_all_differ(&self, draft: &Draft<'a>) -> bool {
-        let desired = &draft.seen.desired;
-        alone_in_both(desired.redundancy_mode(), &self.candidates(draft, |_| 0), desired.coordinator_count()).is_some()
+        let wanted = draft.seen.desired.coordinator_count();
+        alone_in_both(self.spanned(draft), &self.candidates(draft, |_| 0), wanted).is_some()
     }
 
     /// Whether there are places for all of them in halls or datacenters that differ enough.
     fn could_be_spread(&self, draft: &Draft<'a>) -> bool {
-        let desired = &draft.seen.desired;
-        let (mode, wanted) = (desired.redundancy_mode(), desired.coordinator_count());
-        alone_on_hosts(mode, &self.candidates(draft, |_| 0), wanted).len() == wanted
+        let wanted = draft.seen.desired.coordinator_count();
+        alone_on_hosts(self.spanned(draft), &self.candidates(draft, |_| 0), wanted).len() == wanted
     }
 
     /// Everybody who may be one, with its host and its zone.
     fn candidates(&self, draft: &Draft<'a>, bonus: impl Fn(&ProcessGroupId) -> i64) -> Vec<Candidate<ProcessGroupId>> {
-        let mode = draft.seen.desired.redundancy_mode();
+        let spanned = self.spanned(draft);
         let candidate = |(id, (server, priority)): (&ProcessGroupId, &(Server<'a>, i64))| {
             let mut domains = vec![server.process.physical()?.to_owned(), server.process.zone.clone()?];
-            if mode.spans_halls() {
+            if let Some(mode) = spanned {
                 domains.insert(0, server.process.hall_of(mode)?.to_owned());
             }
             Some(Candidate { id: id.clone(), priority: priority + bonus(id), domains })
@@ -227,8 +235,11 @@ impl<'a> Standing<'a> {
     }
 
     /// How many coordinators would tolerate more losses than those that are good now, where there are places for so few only. One alone
-    /// tolerates none.
+    /// tolerates none. Where another object has some of them there are places as well, of which nothing is known while it is away.
     fn fewer_that_tolerate_more(&self, draft: &Draft<'a>, places: usize) -> Option<usize> {
+        if !draft.is_alone() {
+            return None;
+        }
         let fewer = if places.is_multiple_of(2) { places.saturating_sub(1) } else { places };
         let stays = |id: &ProcessGroupId, server: Server<'a>| {
             draft.status.groups.get(id).is_none_or(|group| !is_undesired(draft, group, server))
@@ -291,22 +302,35 @@ fn is_of_its_pod(draft: &Draft<'_>, id: &ProcessGroupId, pod: &PodFacts, server:
 }
 
 /// Each on a host of its own, and in a zone of its own if there are enough: with logical fault domains those are two things.
-pub(super) fn apart(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
-    alone_in_both(mode, candidates, wanted).unwrap_or_else(|| alone_on_hosts(mode, candidates, wanted))
+pub(super) fn apart(
+    spanned: Option<RedundancyMode>,
+    candidates: &[Candidate<ProcessGroupId>],
+    wanted: usize,
+) -> Vec<ProcessGroupId> {
+    alone_in_both(spanned, candidates, wanted).unwrap_or_else(|| alone_on_hosts(spanned, candidates, wanted))
 }
 
 /// Each alone on its host and in its zone, if so many can be.
-fn alone_in_both(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Option<Vec<ProcessGroupId>> {
-    Some(spread(candidates, wanted, &limits(mode, wanted, 2))).filter(|chosen| chosen.len() == wanted)
+fn alone_in_both(
+    spanned: Option<RedundancyMode>,
+    candidates: &[Candidate<ProcessGroupId>],
+    wanted: usize,
+) -> Option<Vec<ProcessGroupId>> {
+    Some(spread(candidates, wanted, &limits(spanned, wanted, 2))).filter(|chosen| chosen.len() == wanted)
 }
 
-fn alone_on_hosts(mode: RedundancyMode, candidates: &[Candidate<ProcessGroupId>], wanted: usize) -> Vec<ProcessGroupId> {
-    spread(candidates, wanted, &limits(mode, wanted, 1))
+fn alone_on_hosts(
+    spanned: Option<RedundancyMode>,
+    candidates: &[Candidate<ProcessGroupId>],
+    wanted: usize,
+) -> Vec<ProcessGroupId> {
+    spread(candidates, wanted, &limits(spanned, wanted, 1))
 }
 
-/// How many may share a hall or datacenter, where the mode spans them; and one for each of so many senses of a zone.
-fn limits(mode: RedundancyMode, wanted: usize, senses: usize) -> Vec<usize> {
-    halls::coordinators_in_one(mode, wanted).into_iter().chain(std::iter::repeat_n(1, senses)).collect()
+/// How many may share a hall or datacenter, where a mode spans them; and one for each of so many senses of a zone.
+fn limits(spanned: Option<RedundancyMode>, wanted: usize, senses: usize) -> Vec<usize> {
+    let in_one = spanned.and_then(|mode| halls::coordinators_in_one(mode, wanted));
+    in_one.into_iter().chain(std::iter::repeat_n(1, senses)).collect()
 }
 
 /// Who are to be the coordinators: rather those that are it now, and rather nobody who moves, fails or is replaced soon. How far apart they
@@ -320,9 +344,9 @@ fn chosen<'a>(draft: &Draft<'a>, standing: &Standing<'a>, wanted: usize) -> Vec<
     let stays = |id: &ProcessGroupId| if standing.is_now(id) { STAYS } else { 0 };
     let lasts = |id: &ProcessGroupId| stays(id) + if leaving.contains(id) { GOES_SOON } else { 0 };
     let lasting = standing.candidates(draft, lasts);
-    let mode = draft.seen.desired.redundancy_mode();
-    let without_regard = || alone_in_both(mode, &standing.candidates(draft, stays), wanted);
-    alone_in_both(mode, &lasting, wanted).or_else(without_regard).unwrap_or_else(|| alone_on_hosts(mode, &lasting, wanted))
+    let spanned = standing.spanned(draft);
+    let without_regard = || alone_in_both(spanned, &standing.candidates(draft, stays), wanted);
+    alone_in_both(spanned, &lasting, wanted).or_else(without_regard).unwrap_or_else(|| alone_on_hosts(spanned, &lasting, wanted))
 }
 
 /// Whether the coordinators are to change, and those who stay are on too few hosts for them, whether they answer now or not. Whoever this

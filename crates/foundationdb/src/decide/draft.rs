@@ -1,6 +1,7 @@
 //! A decision while it is being put together, and what every concern may ask of it.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
@@ -14,7 +15,8 @@ use super::{ClusterDecision, ClusterSnapshot, ClusterStatus, ClusterStep, bounce
 use crate::obstacle::Obstacle;
 use crate::report::{MOST_GENERATIONS, NamedHost, bare, host, is_one_pod};
 use crate::{
-    DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, Wish, objects, reasons, tolerance,
+    DatabaseReport, GroupCondition, PodFacts, ProcessClass, ProcessGroup, ProcessGroupId, ProcessReport, Wish, objects, reasons,
+    tolerance,
 };
 
 /// How often a cluster is looked at while something is under way.
@@ -48,6 +50,8 @@ pub(super) struct Draft<'a> {
     coordinators_have_names: bool,
     /// The lock as it will be once this decision begins to be carried out, if it needs it.
     pub lock: Option<Fence>,
+    /// Whether there are nodes for a class, found out once.
+    places: RefCell<BTreeMap<ProcessClass, bool>>,
 }
 
 impl<'a> Draft<'a> {
@@ -107,6 +111,7 @@ impl<'a> Draft<'a> {
             coordinators_have_names: coordinators.iter().any(|host| NamedHost::of(host).is_name()),
             coordinators,
             lock: None,
+            places: RefCell::default(),
             status,
         }
     }
@@ -169,6 +174,11 @@ impl<'a> Draft<'a> {
         let at_most = automation.most_unavailable_zones.map_or(1, |zones| zones.clamp(1, most) as usize);
         let zones = self.status.journal.0.values().map(|entry| entry.zone.as_str()).filter(|zone| !zone.is_empty());
         Budget::of_zones(at_most, zones.chain(down.iter().map(String::as_str)))
+    }
+
+    /// Whether there are nodes for a class; whoever asks first finds out.
+    pub(super) fn has_places_for(&self, class: ProcessClass, find: impl FnOnce() -> bool) -> bool {
+        *self.places.borrow_mut().entry(class).or_insert_with(find)
     }
 
     /// Every process group, with what Kubernetes has of it.
@@ -271,6 +281,37 @@ impl<'a> Draft<'a> {
         by_report
             || (self.coordinators_have_names && by_name())
             || group.addresses.iter().any(|address| self.coordinators.contains(address))
+    }
+
+    /// Whether nobody else keeps the database, as far as anybody knows: all who are listed are of this object, and all coordinators are. Who
+    /// belongs to it and has just started has not said so yet; who never says so may be anybody's.
+    pub(super) fn is_alone(&self) -> bool {
+        let Some(report) = self.report else { return false };
+        let prefix = self.seen.desired.prefix.as_deref();
+        let recorded = self.status.groups.values().flat_map(|group| group.addresses.iter().map(String::as_str));
+        let pods = self.seen.kube.pods.values().flat_map(|pod| pod.addresses.iter().map(String::as_str));
+        let addresses: BTreeSet<&str> = recorded.chain(pods).collect();
+        let is_ours = |(address, process): (&String, &ProcessReport)| match (&process.group, process.class) {
+            (Some(group), Some(class)) => self.status.groups.contains_key(group) || group.has_prefix(prefix, class),
+            (Some(group), None) => self.status.groups.contains_key(group),
+            (None, _) => process.has_just_started() || addresses.contains(host(address)),
+        };
+        let is_named = |coordinator: &str| {
+            let mut groups = self.status.groups.iter();
+            groups.any(|(id, group)| {
+                let pod = objects::pod_name(&self.seen.desired, group.class, id);
+                is_one_pod(coordinator, &objects::dns_name(&self.seen.desired, &pod))
+            })
+        };
+        let coordinates_for_us = |at: &String| addresses.contains(at.as_str()) || NamedHost::of(at).is_name() && is_named(at);
+        report.processes.iter().all(is_ours) && self.coordinators.iter().all(coordinates_for_us)
+    }
+
+    /// Whether a process group ever ran, as far as anybody knows: it was seen somewhere, or its volume was made for the node of its pod, whatever
+    /// is on record. Some volumes are made before there is a pod.
+    pub(super) fn has_run(&self, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
+        let was_placed = || self.roster.claim(id, group.class).is_some_and(|claim| claim.bound && claim.placed);
+        !group.addresses.is_empty() || was_placed()
     }
 
     /// Whether a group's pod is on its way out by our own doing, whatever a report or a watch still shows.

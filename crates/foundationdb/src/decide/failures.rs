@@ -12,7 +12,7 @@ use quorate_quorum::{Gate, Hold, Reason, Severity};
 use super::{Draft, exclusion, hosts};
 use crate::bucket::Bucket;
 use crate::obstacle::Obstacle;
-use crate::{AtMost, GroupCondition, ProcessGroup, ProcessGroupId, reasons};
+use crate::{AtMost, GroupCondition, ProcessClass, ProcessGroup, ProcessGroupId, reasons};
 
 pub(super) fn propose(draft: &mut Draft<'_>) {
     let mut buckets = buckets(draft);
@@ -192,10 +192,13 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
         let lacks = [GroupCondition::MissingProcesses, GroupCondition::ProcessIsMarkedAsExcluded];
         !lacks.iter().any(|condition| group.conditions.contains_key(condition)) && !draft.members.of(id, group).is_empty()
     };
-    let stands_still = |holder: &String| {
-        let holder = ProcessGroupId(holder.clone());
-        draft.status.groups.get(&holder).is_some_and(|group| {
-            group.class == class && !exclusion::is_excluded(report, &exclusion::places(draft, &holder, group))
+    let holders: Vec<ProcessGroupId> = buckets.holders(Bucket::of(class)).into_iter().map(ProcessGroupId).collect();
+    let group = |holder: &ProcessGroupId| draft.status.groups.get(holder);
+    // All that is not storage goes together: whoever is of another class of that waits for those of this one.
+    let goes_with_it = |other: ProcessClass| (other == ProcessClass::Storage) == (class == ProcessClass::Storage);
+    let stands_still = |holder: &ProcessGroupId| {
+        group(holder).is_some_and(|group| {
+            goes_with_it(group.class) && !exclusion::is_excluded(report, &exclusion::places(draft, holder, group))
         })
     };
     let patience = exclusion::patience_with_pending(draft);
@@ -209,7 +212,8 @@ fn is_waited_for(draft: &Draft<'_>, buckets: &Buckets<Bucket>, around: &Around, 
         && draft.live(class).count() >= wanted
         && !draft.live(class).any(|(id, group)| comes(id, group))
         && !exclusion::has_headroom(draft, report, class)
-        && buckets.holders(Bucket::of(class)).iter().all(stands_still)
+        && holders.iter().any(|holder| group(holder).is_some_and(|group| group.class == class))
+        && holders.iter().all(stands_still)
 }
 
 /// Whether a pod is where its successor would not have to be: its volume is where no node takes it, or its node is lost and does not let it go.
@@ -220,7 +224,7 @@ fn is_bound_to_its_place(draft: &Draft<'_>, id: &ProcessGroupId, patience: Signe
         let gone_by = pod.deleted_since.map(|since| since + draft.seen.desired.automation.pod_failed_after);
         gone_by.is_some_and(|gone_by| gone_by <= draft.seen.now)
     });
-    is_stuck || has_volume && exclusion::has_no_node_for(draft, group, patience)
+    is_stuck || has_volume && draft.has_run(id, group) && exclusion::has_no_node_for(draft, group, patience)
 }
 
 /// Many tainted zones at once are maintenance by somebody else, and not many failures.

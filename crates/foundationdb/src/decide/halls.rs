@@ -9,6 +9,8 @@ use crate::{DatabaseReport, Desired, PodFacts, ProcessClass, RedundancyMode};
 
 /// So many there are.
 const HALLS: usize = 3;
+/// In so many of them logs have their copies.
+const FULL_HALLS: usize = 2;
 
 /// Zones of those that can hold copies, by their hall or datacenter.
 #[derive(Default)]
@@ -33,19 +35,26 @@ impl Halls {
 
     /// What there is and what it takes, if that is not enough: the server accepts the mode with less, and stays down.
     pub(super) fn lack(&self, mode: RedundancyMode) -> Option<(String, String)> {
-        let zones = zones_in_each(mode);
-        if self.0.len() == HALLS && self.0.values().all(|hall| hall.len() >= zones) {
+        let (each, most) = zones_in(mode);
+        let full = self.0.values().filter(|hall| hall.len() >= most).count();
+        if self.0.len() == HALLS && self.0.values().all(|hall| hall.len() >= each) && full >= FULL_HALLS {
             return None;
         }
         let there: Vec<String> = self.0.iter().map(|(hall, zones)| format!("{hall} with {} zones", zones.len())).collect();
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
-        Some((there, format!("exactly {HALLS}, each with {zones} zones")))
+        let needed = if each == most {
+            format!("exactly {HALLS}, each with {each} zones")
+        } else {
+            format!("exactly {HALLS}, {FULL_HALLS} of them with {most} zones")
+        };
+        Some((there, needed))
     }
 }
 
-/// In how many zones of each there must be storage or log processes.
-fn zones_in_each(mode: RedundancyMode) -> usize {
-    if mode == RedundancyMode::ThreeDatacenter { 2 } else { 1 }
+/// In how many zones of each hall there must be storage or log processes, and in how many of two: logs have two copies in each of two halls, and
+/// data has one in each, or two in each datacenter.
+fn zones_in(mode: RedundancyMode) -> (usize, usize) {
+    if mode == RedundancyMode::ThreeDatacenter { (2, 2) } else { (1, 2) }
 }
 
 /// How many of so many coordinators one hall or datacenter may have, where a mode spans them.

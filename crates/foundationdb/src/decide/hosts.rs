@@ -45,12 +45,11 @@ pub(super) fn in_use(draft: &Draft<'_>, class: ProcessClass, distribution: Distr
     (0..distribution.domains).filter(|domain| !draft.status.set_aside.contains_key(&domain_key(prefix, class, *domain))).collect()
 }
 
-/// Whether a process group never ran, because no pod of its domain is on a host. One that has a volume did, whatever is on record of it.
+/// Whether a process group never ran, because no pod of its domain is on a host.
 pub(super) fn finds_no_host(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) -> bool {
     let pending = |group: &ProcessGroup| group.conditions.contains_key(&GroupCondition::PodPending);
     pending(group)
-        && group.addresses.is_empty()
-        && draft.roster.claim(id, group.class).is_none_or(|claim| !claim.bound)
+        && !draft.has_run(id, group)
         && objects::domains_must_be_apart(group.class)
         && group.domain_key().is_some_and(|domain| {
             draft.live(group.class).filter(|(_, other)| other.domain_key() == Some(domain)).all(|(_, other)| pending(other))
@@ -97,7 +96,7 @@ fn crowded(draft: &Draft<'_>, class: ProcessClass) -> Vec<Hold> {
 }
 
 fn set_aside(draft: &mut Draft<'_>, domain: &str, class: ProcessClass, left: usize) {
-    let aside = SetAside { since: draft.seen.now, open_nodes: draft.seen.kube.open_nodes };
+    let aside = SetAside { since: draft.seen.now, open_nodes: draft.seen.kube.open_nodes.len() };
     draft.status.set_aside.insert(domain.to_owned(), aside);
     let note =
         format!("no host was found for fault domain {domain}; the process groups of class {class} share the {left} others");
@@ -110,7 +109,7 @@ fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
     if draft.status.set_aside.is_empty() {
         return;
     }
-    let open = draft.seen.kube.open_nodes;
+    let open = &draft.seen.kube.open_nodes;
     let prefix = draft.seen.desired.prefix.as_deref();
     let wanted: BTreeSet<String> = ProcessClass::ALL
         .iter()
@@ -120,8 +119,8 @@ fn take_up_again(draft: &mut Draft<'_>, distribution: Distribution) {
     // With fewer domains than there were, those that are aside may be needed.
     let minimum = draft.seen.desired.redundancy_mode().minimum_fault_domains() as usize;
     let too_few = ProcessClass::ALL.iter().any(|class| in_use(draft, *class, distribution).len() < minimum);
-    let newest = draft.seen.kube.newest_open_node;
-    let another_node = |aside: &SetAside| aside.open_nodes < open || newest.is_some_and(|newest| newest > aside.since);
+    let newest = open.values().filter_map(|node| node.created).max();
+    let another_node = |aside: &SetAside| aside.open_nodes < open.len() || newest.is_some_and(|newest| newest > aside.since);
     let again = distribution.required || too_few || draft.status.set_aside.values().any(another_node);
     if again && !draft.status.set_aside.is_empty() {
         let domains: Vec<String> = std::mem::take(&mut draft.status.set_aside).into_keys().collect();

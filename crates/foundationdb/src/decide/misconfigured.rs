@@ -1,11 +1,12 @@
 //! Process groups that can't become what they were asked to be without a new volume or a new name: they are replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_quorum::{Gate, Hold, Severity};
 
 use super::roster::Objects;
 use super::{Draft, claims, families, updates};
+use crate::tolerance::Copies;
 use crate::{
     DatabaseReport, GroupCondition, PodFacts, PodUpdate, ProcessClass, ProcessGroup, ProcessGroupId, ServiceFacts, node_fit,
     objects, quantity, reasons,
@@ -143,20 +144,38 @@ fn has_other_servers(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass
 }
 
 /// A pod that is made again would be on another node, and a volume that is bound to its host or its zone does not follow. Which ones do is not
-/// known here, so its data moves away while it still has it. What no node at all is like may be a typing error, for which nobody is marked for good:
-/// then the first zone waits for a node.
+/// known here, so its data moves away while it still has it. What too few nodes are like may be a typing error, or nodes that are still to come, and
+/// nobody is marked for good: then the first zone waits for a node.
 fn is_where_it_may_not_be(draft: &Draft<'_>, id: &ProcessGroupId, class: ProcessClass) -> bool {
     let asked = || draft.seen.desired.templates.get(&class)?.pod.spec.as_ref();
     let node = || {
         let name = draft.roster.pod(id, class)?.node.as_deref()?;
         Some((name, draft.seen.kube.nodes.get(name)?))
     };
-    let nodes = &draft.seen.kube.nodes;
-    let fits_somewhere = |asked| nodes.iter().any(|(name, node)| node_fit::may_be_on(asked, name, node));
     class.is_stateful()
-        && asked()
-            .zip(node())
-            .is_some_and(|(asked, (name, node))| !node_fit::may_be_on(asked, name, node) && fits_somewhere(asked))
+        && asked().zip(node()).is_some_and(|(asked, (name, node))| !node_fit::may_be_on(asked, name, node))
+        && draft.has_places_for(class, || has_places_for(draft, class))
+}
+
+/// Whether the nodes that a class may be on, and that take pods, are in as many zones as its copies need.
+fn has_places_for(draft: &Draft<'_>, class: ProcessClass) -> bool {
+    let desired = &draft.seen.desired;
+    let copies = Copies::of(desired.redundancy_mode());
+    let needed = match class {
+        ProcessClass::Storage => copies.storage,
+        ProcessClass::Log | ProcessClass::Transaction => copies.log,
+        _ => 1,
+    };
+    let Some(asked) = desired.templates.get(&class).and_then(|template| template.pod.spec.as_ref()) else { return true };
+    let mut zones = BTreeSet::new();
+    for (name, node) in draft.seen.kube.open_nodes.iter().filter(|(name, node)| node_fit::may_be_on(asked, name, node)) {
+        let zone = desired.topology.zone.label().and_then(|label| node.labels.get(label));
+        zones.insert(zone.unwrap_or(name));
+        if zones.len() >= needed as usize {
+            return true;
+        }
+    }
+    false
 }
 
 /// A service keeps its address for life, and somebody may be known by it.

@@ -29,10 +29,9 @@ pub(super) enum Precedence {
 /// The precedence of a process group.
 pub(super) fn of(draft: &Draft<'_>, id: &ProcessGroupId) -> Precedence {
     let group = &draft.status.groups[id];
-    let has_volume = || draft.roster.claim(id, group.class).is_some_and(|claim| claim.bound);
     match (group.removal.is_some(), group.class.is_stateful()) {
         _ if draft.is_coordinator(id) => Precedence::Coordinates,
-        (false, _) if group.addresses.is_empty() && !has_volume() => Precedence::Comes,
+        (false, _) if !draft.has_run(id, group) => Precedence::Comes,
         (true, true) if !group.may_go() => Precedence::GoesWithData,
         (false, true) => Precedence::KeepsData,
         (false, false) => Precedence::KeepsNothing,

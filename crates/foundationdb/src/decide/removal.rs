@@ -118,7 +118,7 @@ fn still_needed(draft: &Draft<'_>, id: &ProcessGroupId, group: &ProcessGroup) ->
             server.address,
             if roles.is_empty() { "(unknown)".to_owned() } else { roles.join(", ") }
         );
-        let left = match servers.iter().map(|server| server.process.stored).sum() {
+        let left = match servers.iter().fold(0u64, |all, server| all.saturating_add(server.process.stored)) {
             0 => format!("roles: {}", told((!roles.is_empty()).then_some(roles.len()))),
             bytes => format!("less than {} of data left", rounded_up(bytes)),
         };

@@ -94,9 +94,13 @@ impl Cluster {
             None => Sighting::Seen { at: self.now, facts: report().into() },
         };
         let mut kube = self.kube.clone();
-        kube.open_nodes = self.nodes.len();
-        let unknown = self.nodes.iter().filter(|node| !self.kube.nodes.contains_key(*node));
-        kube.nodes.extend(unknown.map(|node| (node.clone(), node_facts(node))));
+        let facts = |name: &String| self.kube.nodes.get(name).cloned().unwrap_or_else(|| node_facts(name));
+        let open = self.nodes.iter().map(|name| (name.clone(), facts(name).into()));
+        kube.open_nodes = open.collect::<BTreeMap<_, _>>().into();
+        // As in a real one, a decision knows the others only as places for pods.
+        let in_use: BTreeSet<&String> = self.kube.pods.values().filter_map(|pod| pod.node.as_ref()).collect();
+        let there = |name: &&String| self.kube.nodes.contains_key(*name) || self.nodes.contains(name);
+        kube.nodes = in_use.into_iter().filter(there).map(|name| (name.clone(), facts(name))).collect();
         Snapshot {
             now: self.now,
             steady_since: self.steady_since,
@@ -140,7 +144,7 @@ impl Cluster {
             Adds::Claim(claim) => {
                 let (name, mut facts) = claim_facts(claim, self.group_of(&claim.metadata));
                 // A volume is made where its pod is.
-                facts.bound = false;
+                (facts.bound, facts.placed) = (false, false);
                 self.kube.claims.insert(name, facts.into());
             }
             Adds::Service(service) => {
@@ -361,7 +365,7 @@ impl Cluster {
         pod.unschedulable = None;
         pod.node = Some(node.to_owned());
         if let Some(claim) = self.kube.claims.get_mut(&objects::claim_name(name)) {
-            claim.bound = true;
+            (claim.bound, claim.placed) = (true, true);
         }
     }
 
@@ -423,6 +427,7 @@ pub(super) fn claim_facts(claim: &PersistentVolumeClaim, group: Option<ProcessGr
         may_grow: Some(true),
         owners: claim.metadata.owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect(),
         bound: true,
+        placed: true,
         lost: false,
     };
     (name(&claim.metadata), facts)

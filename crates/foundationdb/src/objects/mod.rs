@@ -64,6 +64,8 @@ pub mod annotations {
     pub const IMAGE_TYPE: &str = "foundationdb.org/image-type";
     /// Ours: how many servers have their data on a volume.
     pub const SERVERS: &str = "quorate.io/servers";
+    /// Kubernetes': the node for which the volume of a claim is made, once a pod asks for it.
+    pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
     /// Ours: the keys of the labels and annotations that a user gave to this object.
     pub const GIVEN: &str = "quorate.io/given";
     /// Ours: the digest of what the ConfigMap says, for which a pod was poked.

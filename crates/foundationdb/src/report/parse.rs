@@ -215,7 +215,8 @@ struct Locality {
 struct Role {
     #[serde(rename = "role")]
     name: Option<String>,
-    stored_bytes: Option<u64>,
+    stored_bytes: Option<f64>,
+    tss: Option<bool>,
     storage_metadata: Option<StorageMetadata>,
 }
 
@@ -322,8 +323,12 @@ impl Process {
         let Locality { instance_id, zoneid, physical_zone, data_hall, dcid, dns_name } = self.locality.unwrap_or_default();
         let (mut roles, mut engine, mut stored) = (BTreeSet::new(), None, 0);
         for role in self.roles {
-            stored += role.stored_bytes.unwrap_or(0);
-            engine = engine.or(role.storage_metadata.and_then(|storage| storage.storage_engine));
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the nearest that there is")]
+            let bytes = role.stored_bytes.unwrap_or(0.0) as u64;
+            stored = bytes.saturating_add(stored);
+            // A testing server beside another one has an engine of its own.
+            let metadata = role.storage_metadata.filter(|_| role.tss != Some(true));
+            engine = engine.or(metadata.and_then(|storage| storage.storage_engine));
             roles.extend(role.name);
         }
         let report = ProcessReport {

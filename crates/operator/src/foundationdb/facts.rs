@@ -97,6 +97,7 @@ pub(crate) fn claim_facts(claim: &PersistentVolumeClaim) -> ClaimFacts {
         may_grow: None,
         owners: claim.owner_references().iter().map(|owner| owner.uid.clone()).collect(),
         bound: spec.is_some_and(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty())),
+        placed: annotation(claim, annotations::SELECTED_NODE).is_some(),
         lost: claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Lost"),
     }
 }

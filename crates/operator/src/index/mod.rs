@@ -185,8 +185,7 @@ impl Index {
             config_map: known.config_maps.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             disruption_budget: known.budgets.values().find(|facts| facts.owner.as_ref() == owner).cloned(),
             nodes: nodes.into_iter().filter_map(|name| Some((name.clone(), self.nodes.get(name)?.clone()))).collect(),
-            open_nodes: self.nodes.open(),
-            newest_open_node: self.nodes.newest_open(),
+            open_nodes: self.nodes.open().clone(),
             storage_classes: Some(self.storage_classes.keys().cloned().collect()),
             ..KubeFacts::default()
         }

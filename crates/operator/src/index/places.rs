@@ -1,35 +1,31 @@
 //! What belongs to no cluster and matters to many: nodes and storage classes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
-use jiff::Timestamp;
 use quorate_foundationdb::NodeFacts;
+use quorate_quorum::Shared;
 
 use crate::ClusterKey;
 
 /// Nodes, and which clusters have pods on them.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    known: BTreeMap<String, NodeFacts>,
-    /// Those of them that take pods, the oldest first.
-    open: BTreeSet<(Option<Timestamp>, String)>,
+    known: BTreeMap<String, Shared<NodeFacts>>,
+    /// Those of them that take pods. Every decision has them, and none copies them.
+    open: Shared<BTreeMap<String, Shared<NodeFacts>>>,
     /// How many pods each cluster has on a node.
     pods: BTreeMap<String, BTreeMap<ClusterKey, usize>>,
 }
 
 impl Nodes {
     pub(super) fn get(&self, name: &str) -> Option<&NodeFacts> {
-        self.known.get(name)
+        self.known.get(name).map(Deref::deref)
     }
 
-    /// How many take pods.
-    pub(super) fn open(&self) -> usize {
-        self.open.len()
-    }
-
-    /// When the newest of those was made.
-    pub(super) fn newest_open(&self) -> Option<Timestamp> {
-        self.open.last().and_then(|(created, _)| *created)
+    /// Those that take pods.
+    pub(super) fn open(&self) -> &Shared<BTreeMap<String, Shared<NodeFacts>>> {
+        &self.open
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
@@ -38,17 +34,18 @@ impl Nodes {
 
     /// Takes in a node and names the clusters with pods on it; nobody if nothing that is kept has changed, as with a heartbeat.
     pub(super) fn put(&mut self, name: &str, facts: Option<NodeFacts>) -> BTreeSet<ClusterKey> {
-        if self.known.get(name) == facts.as_ref() {
+        if self.get(name) == facts.as_ref() {
             return BTreeSet::new();
         }
-        if let Some(before) = self.known.remove(name) {
-            self.open.remove(&(before.created, name.to_owned()));
+        let facts = facts.map(Shared::from);
+        match facts.as_ref().filter(|facts| facts.is_open()) {
+            Some(open) => drop(self.open.insert(name.to_owned(), open.clone())),
+            None if self.open.contains_key(name) => drop(self.open.remove(name)),
+            None => {}
         }
-        if let Some(facts) = facts {
-            if facts.is_open() {
-                self.open.insert((facts.created, name.to_owned()));
-            }
-            self.known.insert(name.to_owned(), facts);
+        match facts {
+            Some(facts) => drop(self.known.insert(name.to_owned(), facts)),
+            None => drop(self.known.remove(name)),
         }
         self.pods.get(name).into_iter().flat_map(|clusters| clusters.keys().cloned()).collect()
     }

@@ -99,6 +99,24 @@ fn a_node_concerns_only_those_with_pods_on_it_and_only_when_it_changes() {
 }
 
 #[test]
+fn every_node_that_takes_pods_is_known_as_a_place_for_them() {
+    let mut index = Index::default();
+    index.apply(cluster("a"));
+    let node = |name: &str, ready| Change::Node(name.into(), Some(Box::new(NodeFacts { ready, ..NodeFacts::default() })));
+    let places = |index: &Index| facts(index, "a").open_nodes.keys().cloned().collect::<Vec<_>>();
+    for change in [node("n1", true), node("n2", true), node("n3", false)] {
+        index.apply(change);
+    }
+    assert_eq!(places(&index), ["n1", "n2"]);
+    let before = facts(&index, "a");
+    for change in [node("n1", false), node("n3", true), Change::Node("n2".into(), None)] {
+        index.apply(change);
+    }
+    assert_eq!(places(&index), ["n3"]);
+    assert_eq!(before.open_nodes.len(), 2, "a snapshot stays as it was");
+}
+
+#[test]
 fn a_node_that_a_new_list_does_not_have_is_gone() {
     let mut index = Index::default();
     index.apply(cluster("a"));

@@ -44,6 +44,8 @@ pub(super) struct Distributor {
     leaves: Option<Timestamp>,
     /// The storage server that gets a second one with another engine beside it on its process, and when that has everything.
     beside: Option<(u64, Timestamp)>,
+    /// When it looks again, because there is a place or a server that there was not when it looked.
+    again: Option<Timestamp>,
 }
 
 /// What makes a storage server one that nothing is to be on, besides being excluded or dead.
@@ -61,10 +63,8 @@ impl Database {
 
     /// When data distribution goes on by itself.
     pub(super) fn distribution_events(&self) -> impl Iterator<Item = Timestamp> {
-        let distributor = self
-            .distributor
-            .iter()
-            .flat_map(|distributor| [Some(distributor.ready), distributor.leaves, distributor.beside.map(|(_, until)| until)]);
+        let distributor =
+            self.distributor.iter().flat_map(|it| [Some(it.ready), it.leaves, it.again, it.beside.map(|(_, until)| until)]);
         let failures = self.data.servers.values().map(|server| self.fails_at(server));
         let moves = self.data.shards.iter().map(|shard| shard.relocation.as_ref().map(|relocation| relocation.until));
         distributor.chain(failures).chain(moves).chain(std::iter::once(self.next_distributor)).flatten()
@@ -100,7 +100,10 @@ impl Database {
             self.next_distributor = None;
             let ready = now + times::DISTRIBUTOR_READY - times::DISTRIBUTOR_RECRUITED;
             let on = self.roles.master.clone();
-            self.distributor = Some(Distributor { on, recruited: now, ready, leaves: None, beside: None });
+            self.distributor = Some(Distributor { on, recruited: now, ready, leaves: None, beside: None, again: None });
+        }
+        if let Some(distributor) = &mut self.distributor {
+            distributor.again = distributor.again.filter(|again| *again > now);
         }
         if self.ready_distributor().is_some() {
             self.finish_moves();
@@ -176,6 +179,7 @@ impl Database {
         distributor.beside = begun;
         if let Some((id, _)) = begun.filter(|(_, until)| *until <= now) {
             distributor.beside = None;
+            distributor.again = Some(now + times::STORAGE_RECRUITED);
             if let Some(server) = self.data.servers.get_mut(&id) {
                 server.engine = engine;
             }
@@ -374,6 +378,10 @@ impl Database {
             .filter(|(id, server)| self.is_unwanted(server, &standards) && self.data.load(**id) == 0)
             .map(|(id, _)| *id)
             .collect();
+        // Whose server is gone gets a new one.
+        if let Some(distributor) = self.distributor.as_mut().filter(|_| !retired.is_empty()) {
+            distributor.again = Some(self.now + times::STORAGE_RECRUITED);
+        }
         for id in retired {
             let Some(server) = self.data.servers.remove(&id) else { continue };
             let runs = self.processes.values().any(|process| process.spec.volume == server.volume);

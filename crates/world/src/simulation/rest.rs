@@ -114,8 +114,14 @@ impl World {
             let eligible: Vec<ProcessClass> =
                 hosts.keys().copied().filter(|class| wish.coordinator_priority(*class).is_some()).collect();
             let for_coordinators = of(&eligible) < wish.coordinator_count();
+            let for_domains =
+                wish.distribution.is_some_and(|distribution| distribution.required) && finds_no_host_for_its_domain(world);
             let waits_for = |reason: quorate_quorum::Reason| waited_for.contains(reason.0);
-            let is_short = [(reasons::TOO_FEW_ZONES, for_copies), (reasons::NOT_ENOUGH_COORDINATORS, for_coordinators)];
+            let is_short = [
+                (reasons::TOO_FEW_ZONES, for_copies),
+                (reasons::NOT_ENOUGH_COORDINATORS, for_coordinators),
+                (reasons::TOO_FEW_HOSTS, for_domains),
+            ];
             // Who waits for one that can't go is not held up by anything else.
             let others_wait = [
                 reasons::EXCLUDED_TOGETHER,
@@ -125,6 +131,9 @@ impl World {
                 REPLACEMENTS_IN_FLIGHT,
                 reasons::RESTART_HELD,
             ];
+            // Whose pods find no host is no successor of anybody, and stays pending.
+            let without_hosts = [reasons::POD_PENDING, reasons::NO_HEADROOM].into_iter().filter(|_| for_domains);
+            let others_wait: Vec<_> = others_wait.into_iter().chain(without_hosts).collect();
             let is_explained = |reason: &str| {
                 others_wait.iter().any(|other| other.0 == reason) || is_short.iter().any(|(short, _)| short.0 == reason)
             };
@@ -133,6 +142,20 @@ impl World {
                 && waited_for.iter().all(|reason| is_explained(reason))
         })
     }
+}
+
+/// Whether a pod of a logical fault domain is on no host, and each host has another pod of its class that keeps it off.
+fn finds_no_host_for_its_domain(world: &Mirror) -> bool {
+    let of = |pod: &Pod, key: &str| label(&pod.metadata, key).map(str::to_owned);
+    let host = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    world.pods.values().filter(|pod| host(pod).is_none()).any(|pod| {
+        let Some(domain) = of(pod, labels::DISTRIBUTION_KEY) else { return false };
+        let keeps_off = |other: &&Pod| {
+            of(other, labels::CLASS) == of(pod, labels::CLASS) && of(other, labels::DISTRIBUTION_KEY).as_deref() != Some(&*domain)
+        };
+        let taken: BTreeSet<String> = world.pods.values().filter(keeps_off).filter_map(host).collect();
+        world.nodes.keys().all(|(_, node)| taken.contains(node))
+    })
 }
 
 /// Whether every pod has the labels of its template.

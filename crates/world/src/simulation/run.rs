@@ -495,6 +495,9 @@ mod tests {
         ("everything", 5896),
         ("everything", 6211),
         ("everything", 6475),
+        ("everything", 6784),
+        ("everything", 7024),
+        ("everything", 8056),
     ];
 
     #[test]

@@ -20,6 +20,24 @@ async fn a_node_that_is_lost_with_its_disks_is_made_up_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nodes_that_are_all_new_are_moved_to_with_all_data() {
+    let stage = Stage::born_on_local_disks().await;
+    let before = stage.view().live("storage");
+    let ask = json!({"processes": {"storage": {"podTemplate": {"spec": {"containers": [], "nodeSelector": {"disk": "new"}}}}}});
+    for name in ["node-d1", "node-d2", "node-d3", "node-d4"] {
+        stage.add_node(name, ("disk", "new"));
+    }
+    stage.apply(ask);
+    stage.until("they are gone", |view| before.iter().all(|id| !view.has(id))).await;
+    stage.rest().await;
+    let now = stage.view().live("storage");
+    assert_eq!(now.len(), 4);
+    assert!(now.iter().all(|id| stage.node(id).starts_with("node-d")));
+    assert!(!stage.view().held("PodPending"), "nobody was made again where its volume is not");
+    assert_eq!(stage.truth(|database| database.data_lost().map(|lost| lost.to_string())), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_may_no_longer_be_on_its_node_moves_with_its_data() {
     let stage = Stage::born_on_local_disks().await;
     let first = stage.view().live("storage").remove(0);

@@ -341,6 +341,18 @@ impl Stage {
         }
     }
 
+    /// Another node as those there are, with a label.
+    pub fn add_node(&self, name: &str, label: (&str, &str)) {
+        let like = self.kubernetes().list::<Node>("").unwrap().remove(0);
+        let mut labels = like.metadata.labels.clone().unwrap_or_default();
+        labels.insert("kubernetes.io/hostname".to_owned(), name.to_owned());
+        labels.insert(label.0.to_owned(), label.1.to_owned());
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
+        let mut node = self.kubernetes().create_value(node).unwrap();
+        node["status"] = serde_json::to_value(&like.status).unwrap();
+        self.kubernetes().update_status_value(node).unwrap();
+    }
+
     /// No node takes new pods, or all do again.
     pub fn cordon(&self, cordoned: bool) {
         self.change_nodes(|node| node.spec.get_or_insert_default().unschedulable = cordoned.then_some(true));

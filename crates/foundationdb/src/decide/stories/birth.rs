@@ -195,7 +195,7 @@ fn a_database_that_spans_halls_is_not_created_before_three_are_there() {
         sentence,
         "the database is not created yet: three_data_hall needs storage or log processes in three halls or datacenters"
     );
-    assert!(measured.starts_with("hall-0 with ") && threshold == "exactly 3, each with 1 zones", "{measured}, {threshold}");
+    assert!(measured.starts_with("hall-0 with ") && threshold == "exactly 3, 2 of them with 2 zones", "{measured}, {threshold}");
     cluster.spoil(in_halls(3));
     assert!(cluster.rounds(10).contains(&"create the database".to_owned()));
 }
@@ -318,6 +318,20 @@ fn no_hall_has_a_majority_of_the_coordinators() {
         *halls.entry(pod.environment["RACK"].as_str()).or_default() += 1;
     }
     assert_eq!(halls.values().copied().collect::<Vec<_>>(), [3, 3, 3], "{connection} {:?}", cluster.decided().holds);
+}
+
+#[test]
+fn with_fewer_than_three_zones_in_a_hall_five_coordinators_make_do_and_what_that_means_is_said() {
+    let hall = |node: usize| if node <= 4 { 0 } else { node / 9 + 1 };
+    let mut cluster = over_halls(&[(Storage, 5), (Log, 5), (Coordinator, 10)], 10);
+    rounds_in_racks(&mut cluster, 10, hall);
+    assert_eq!(cluster.kube.recorded.connection, None, "there may be more to come");
+    cluster.pass(300);
+    in_racks(&mut cluster, hall);
+    let decision = cluster.round(5);
+    let connection = decision.status.connection.clone().unwrap();
+    assert_eq!(connection.matches(":4501").count(), 5, "{connection}");
+    assert!(decision.notices.iter().any(|notice| notice.reason == "TooFewCoordinators"), "{:?}", decision.notices);
 }
 
 #[test]

@@ -119,6 +119,18 @@ fn two_servers_in_each_pod_but(cluster: &mut Cluster, half_dead: &'static [&'sta
 }
 
 #[test]
+fn a_dead_log_is_replaced_beyond_the_limit_of_fault_domains_too_for_the_transaction_system_goes_together() {
+    let mut cluster = without(&["log-1"]);
+    cluster.desired.automation.replacements.by_fault_domain = true;
+    cluster.desired.remove = ["log-2", "stateless-5"].map(str::to_owned).into();
+    cluster.rounds(20);
+    assert_eq!(cluster.marked(), ["log-2", "stateless-5"]);
+    cluster.pass(TWO_HOURS);
+    cluster.rounds(3);
+    assert!(cluster.marked().contains(&"log-1"), "stateless-5 waits for log-2: {:#?}", cluster.decided().holds);
+}
+
+#[test]
 fn one_that_is_half_dead_and_waited_for_is_replaced_beyond_the_limit_too() {
     let mut cluster = Cluster::new(&[(Log, 4), (Stateless, 3), (Storage, 4)]);
     cluster.desired.servers_per_pod.insert(Storage, 2);
@@ -265,17 +277,23 @@ fn who_is_excluded_by_hand_and_waited_for_is_replaced_beyond_the_limit_too() {
 
 #[test]
 fn who_is_kept_from_every_node_by_its_own_volume_is_replaced_beyond_the_limit_too() {
-    for has_volume in [true, false] {
+    for (has_volume, ran) in [(true, true), (false, true), (true, false)] {
         let mut cluster = without(&["storage-8"]);
         let pod = cluster.pod("storage-8");
         (pod.node, pod.ready, pod.phase) = (None, false, crate::PodPhase::Pending);
         cluster.unplaceable.insert("storage-8".to_owned());
-        cluster.kube.claims.get_mut("sample-storage-8-data").unwrap().bound = has_volume;
+        let claim = cluster.kube.claims.get_mut("sample-storage-8-data").unwrap();
+        // Some volumes are made before there is a pod.
+        (claim.bound, claim.placed) = (has_volume, ran);
+        if !ran {
+            cluster.pod("storage-8").addresses.clear();
+            cluster.kube.recorded.groups.get_mut(&group_id("storage-8")).unwrap().addresses.clear();
+        }
         cluster.desired.remove.insert("storage-9".to_owned());
         cluster.rounds(3);
         cluster.pass(TWO_HOURS);
         cluster.rounds(20);
         let stays = cluster.kube.recorded.groups.get(&group_id("storage-8")).is_some_and(|group| group.removal.is_none());
-        assert_eq!(stays, !has_volume, "a successor has a volume of its own, elsewhere: {:#?}", cluster.decided().holds);
+        assert_eq!(stays, !has_volume || !ran, "a successor has a volume of its own, elsewhere: {:#?}", cluster.decided().holds);
     }
 }

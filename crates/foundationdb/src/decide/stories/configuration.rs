@@ -26,6 +26,25 @@ fn more_copies_than_there_are_zones_are_not_configured() {
 }
 
 #[test]
+fn halls_in_which_logs_have_no_two_zones_are_no_halls_to_span() {
+    // The server accepts the mode, and then recruits no logs.
+    for (zones, configured) in [([3, 1, 1], false), ([2, 2, 1], true)] {
+        let mut cluster = Cluster::at_rest(&[(crate::ProcessClass::Storage, 5), (crate::ProcessClass::Log, 5)]);
+        cluster.spoil(move |report| {
+            for process in report.processes.values_mut() {
+                let zone = process.group.as_ref().and_then(crate::ProcessGroupId::number).map_or(0, |number| (number - 1) % 5);
+                let hall = if zone < zones[0] { 0 } else { 1 + usize::from(zone >= zones[0] + zones[1]) };
+                (process.zone, process.physical_zone) = (Some(format!("zone-{zone}")), None);
+                process.hall = Some(format!("hall-{hall}"));
+            }
+        });
+        cluster.desired.database.redundancy_mode = RedundancyMode::ThreeDataHall;
+        let done = told(&cluster.decided());
+        assert_eq!(done.iter().any(|step| step.starts_with("configure")), configured, "{done:?} {:?}", cluster.decided().holds);
+    }
+}
+
+#[test]
 fn it_is_left_as_it_is_where_that_was_asked_for_or_while_data_moves() {
     let mut cluster = Cluster::usual();
     cluster.desired.database.settings.insert("logs".to_owned(), 4);
@@ -90,6 +109,24 @@ fn what_another_object_of_the_same_database_asks_for_is_left_alone() {
 }
 
 #[test]
+fn what_nobody_known_may_have_asked_for_is_left_alone_too() {
+    let nameless = |report: &mut crate::DatabaseReport| {
+        let mut other = report.processes.values().next().unwrap().clone();
+        other.group = None;
+        report.processes.insert("10.9.9.9:4501".to_owned(), other);
+    };
+    // One of theirs is a coordinator, and nothing else of theirs is to be seen now.
+    let away = |report: &mut crate::DatabaseReport| report.coordinators[0].address = "10.9.9.9:4501".to_owned();
+    for spoil in [nameless, away] {
+        let mut cluster = Cluster::usual();
+        cluster.database.keys.insert("logs".to_owned(), b"6".to_vec());
+        cluster.spoil(spoil);
+        let done = told(&cluster.decided());
+        assert!(!done.iter().any(|step| step.starts_with("configure")), "{done:?}");
+    }
+}
+
+#[test]
 fn a_setting_that_the_database_does_not_name_was_never_set() {
     let mut cluster = Cluster::usual();
     cluster.desired.database.settings.insert("log_version".to_owned(), 6);
@@ -131,4 +168,22 @@ fn nothing_is_reconciled_while_servers_have_another_engine() {
     let decision = cluster.round(5);
     assert_eq!(codes(&decision), ["EngineMigration"]);
     assert!(decision.holds[0].sentence.starts_with("1 of 4 storage servers still have another engine than ssd-2"));
+}
+
+#[test]
+fn servers_that_keep_their_engine_because_nobody_migrates_them_are_said_to_and_those_that_wiggle_are_not_waited_for() {
+    let mut cluster = Cluster::usual();
+    cluster.spoil(|report| {
+        let storage = report.processes.values_mut().filter(|process| process.roles.contains("storage"));
+        storage.for_each(|process| process.engine = Some("ssd-rocksdb-v1".to_owned()));
+    });
+    let hold = cluster.decided().holds.remove(0);
+    assert!(hold.sentence.ends_with("and keep it, because storage_migration_type is disabled"), "{}", hold.sentence);
+    cluster.spoil(|report| {
+        let storage = report.processes.values_mut().filter(|process| process.roles.contains("storage"));
+        storage.for_each(|process| process.engine = Some("ssd-rocksdb-v1".to_owned()));
+        let words = &mut report.configuration.as_mut().unwrap().words;
+        words.insert("perpetual_storage_wiggle_engine".to_owned(), "ssd-rocksdb-v1".to_owned());
+    });
+    assert_eq!(codes(&cluster.decided()), [""; 0]);
 }

@@ -284,3 +284,36 @@ fn where_there_are_places_for_fewer_those_are_better_than_a_lost_one() {
     assert_eq!(changed.len(), 1, "{done:?}");
     assert_eq!(changed[0].matches("sample-").count(), 3, "of three that are well one more may be lost: {changed:?}");
 }
+
+#[test]
+fn where_another_object_has_processes_there_may_be_more_places_than_here() {
+    let mut cluster = Cluster::at_rest(&[(Storage, 4), (Log, 4)]);
+    cluster.desired.database.redundancy_mode = crate::RedundancyMode::Triple;
+    cluster.spoil(|report| {
+        for process in report.processes.values_mut() {
+            let number = process.group.as_ref().and_then(crate::ProcessGroupId::number).unwrap_or(0);
+            process.zone = Some(format!("zone-{}", number % 4));
+        }
+        let mut other = report.processes.values().next().unwrap().clone();
+        other.group = Some(group_id("dc2-log-1"));
+        report.processes.insert("10.9.9.9:4501".to_owned(), other);
+    });
+    cluster.kill("log-1");
+    let done = cluster.rounds(60);
+    assert!(changes(&done).is_empty(), "all of them would be here, and lost together: {done:?}");
+    assert!(codes(&cluster.decided()).contains(&"NotEnoughCoordinators"), "{:?}", cluster.decided().holds);
+}
+
+#[test]
+fn before_a_database_spans_halls_coordinators_need_none() {
+    let mut cluster = Cluster::usual();
+    cluster.desired.database.redundancy_mode = crate::RedundancyMode::ThreeDataHall;
+    cluster.desired.counts.insert(crate::ProcessClass::Coordinator, 6);
+    cluster.nodes.extend((7..=12).map(|node| format!("node-{node}")));
+    // None of them names a hall.
+    cluster.rounds(60);
+    let known = cluster.database.coordinators.len();
+    cluster.kill("log-1");
+    let done = cluster.rounds(60);
+    assert!(known > 3 || !changes(&done).is_empty(), "{known} {done:?} {:?}", cluster.decided().holds);
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::cluster::{Cluster, codes};
 use super::moves::{ids, into, moved, packed, storage};
-use crate::Distribution;
+use crate::{Distribution, NodeFacts};
 
 /// Only the hosts that have storage processes are left.
 pub(super) fn no_host_to_spare(cluster: &mut Cluster) {
@@ -53,7 +53,8 @@ fn a_node_that_goes_and_comes_back_is_no_new_one() {
     cluster.rounds(20);
     assert_eq!((cluster.kube.recorded.set_aside.len(), ids(&cluster)), (1, before));
     // Another one in its place is.
-    cluster.kube.newest_open_node = Some(cluster.now);
+    let newest = NodeFacts { ready: true, created: Some(cluster.now), ..NodeFacts::default() };
+    cluster.kube.nodes.insert(cluster.nodes[0].clone(), newest);
     cluster.round(5);
     assert!(cluster.kube.recorded.set_aside.is_empty());
 }
@@ -69,7 +70,11 @@ fn who_finds_no_host_is_not_replaced_again_and_again() {
         cluster.desired.distribution = Some(Distribution { domains: 4, required });
         cluster.until(|decision| codes(decision).contains(&"TooFewHosts"));
         let waiting = ids(&cluster);
-        cluster.rounds(40);
+        for _ in 0..40 {
+            // Some volumes are made before there is a pod.
+            cluster.kube.claims.values_mut().for_each(|claim| claim.bound = true);
+            cluster.round(5);
+        }
         assert_eq!(ids(&cluster), waiting);
         cluster.pass(400);
         cluster.rounds(200);

@@ -595,10 +595,26 @@ fn who_may_no_longer_be_where_it_is_gets_a_successor_for_its_volume_may_not_foll
 }
 
 #[test]
-fn nobody_is_marked_because_no_node_is_as_asked_for() {
-    let mut cluster = asks_for_disks("fsat");
-    cluster.rounds(20);
-    assert_eq!(cluster.marked(), [""; 0], "a typing error, or nodes that are still to come");
+fn nobody_is_marked_because_too_few_nodes_are_as_asked_for() {
+    // None, or one for two copies.
+    for disk in ["fsat", "slow"] {
+        let mut cluster = asks_for_disks(disk);
+        cluster.rounds(20);
+        assert_eq!(cluster.marked(), [""; 0], "a typing error, or nodes that are still to come: {disk}");
+    }
+}
+
+#[test]
+fn nodes_that_nobody_is_on_yet_are_places_to_move_to() {
+    let mut cluster = asks_for_disks("new");
+    for node in ["node-7", "node-8"] {
+        let labels = [("disk".to_owned(), "new".to_owned())].into();
+        cluster.kube.nodes.insert(node.to_owned(), crate::NodeFacts { labels, ready: true, ..crate::NodeFacts::default() });
+        cluster.nodes.push(node.to_owned());
+    }
+    let deleted = told(&cluster.round(5));
+    assert_eq!(cluster.marked().iter().filter(|id| id.starts_with("storage")).count(), 4);
+    assert!(!deleted.iter().any(|step| step.starts_with("delete pod")), "their volumes would not follow: {deleted:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The database's own configuration, and the connection string it begins with.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use quorate_api::foundationdb::{DatabaseConfiguration, FoundationDBClusterSpec, StorageEngine, StorageMigrationType};
 use quorate_fdb_client::ConnectionString;
@@ -29,7 +30,7 @@ pub(super) fn database(spec: &FoundationDBClusterSpec, version: Version, problem
         redundancy_mode: spec.redundancy_mode(),
         storage_engine: engine(database.storage_engine(), version, problems),
         migration: database.storage_migration_type.and_then(migration),
-        settings: settings(&database, version, problems),
+        settings: settings(&database, problems),
     }
 }
 
@@ -54,23 +55,20 @@ fn engine(engine: StorageEngine, version: Version, problems: &mut Problems) -> S
     name
 }
 
-/// The oldest version of a log that any server from 7.1 on makes.
-const OLDEST_LOG_VERSION: i32 = 6;
-
-/// The newest version of a log that a server makes.
-const fn newest_log_version(server: Version) -> i32 {
-    if server.major > 7 || server.major == 7 && server.minor >= 2 { 7 } else { 6 }
-}
+/// The versions of a log that servers from 7.1 on make.
+const LOG_VERSIONS: RangeInclusive<i32> = 6..=7;
 
 /// What was asked for, by FoundationDB's names. A role of 0 or less is the database's own default.
-fn settings(database: &DatabaseConfiguration, version: Version, problems: &mut Problems) -> BTreeMap<String, i64> {
+fn settings(database: &DatabaseConfiguration, problems: &mut Problems) -> BTreeMap<String, i64> {
     if let Some(wiggle) = database.perpetual_storage_wiggle.filter(|wiggle| !(0..=1).contains(wiggle)) {
         let what = format!("{wiggle} is neither off nor on; a database that is told so recruits nobody any more");
         problems.add("spec.databaseConfiguration.perpetual_storage_wiggle", what, "0 or 1");
     }
     let roles = &database.roles;
-    let (commit_proxies, grv_proxies) = match roles.proxies.filter(|proxies| *proxies > 0) {
-        Some(proxies) if roles.commit_proxies.is_none() && roles.grv_proxies.is_none() => of_both_kinds(proxies),
+    let asked = |count: Option<i32>| count.filter(|count| *count > 0);
+    let log_version = asked(roles.log_version);
+    let (commit_proxies, grv_proxies) = match asked(roles.proxies) {
+        Some(proxies) if asked(roles.commit_proxies).is_none() && asked(roles.grv_proxies).is_none() => of_both_kinds(proxies),
         _ => (roles.commit_proxies, roles.grv_proxies),
     };
     let counts = [
@@ -82,9 +80,9 @@ fn settings(database: &DatabaseConfiguration, version: Version, problems: &mut P
         ("remote_logs", roles.remote_logs),
         ("log_spill", roles.log_spill),
         // The server takes the nearest that it has.
-        ("log_version", roles.log_version.map(|asked| asked.clamp(OLDEST_LOG_VERSION, newest_log_version(version)))),
+        ("log_version", log_version.map(|asked| asked.clamp(*LOG_VERSIONS.start(), *LOG_VERSIONS.end()))),
     ];
-    let counts = counts.into_iter().filter_map(|(name, count)| count.filter(|count| *count > 0).map(|count| (name, count)));
+    let counts = counts.into_iter().filter_map(|(name, count)| Some((name, asked(count)?)));
     let wiggle = database.perpetual_storage_wiggle.map(|wiggle| ("perpetual_storage_wiggle", wiggle));
     counts.chain(wiggle).map(|(name, value)| (name.to_owned(), i64::from(value))).collect()
 }

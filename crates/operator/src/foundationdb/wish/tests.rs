@@ -337,9 +337,9 @@ fn only_what_was_asked_for_is_told_to_the_database() {
 
 #[test]
 fn a_version_of_the_log_that_no_server_makes_becomes_the_nearest_that_it_makes() {
-    for (server, asked, told) in [("7.1.67", 4, 6), ("7.1.67", 7, 6), ("7.3.69", 7, 7), ("7.3.69", 9, 7)] {
-        let settings = wish(json!({"version": server, "databaseConfiguration": {"log_version": asked}})).database.settings;
-        assert_eq!(settings["log_version"], told, "{asked} with {server}: told of another one it would be told for ever");
+    for (asked, told) in [(0, None), (-1, None), (4, Some(6)), (6, Some(6)), (7, Some(7)), (9, Some(7))] {
+        let settings = wish(json!({"databaseConfiguration": {"log_version": asked}})).database.settings;
+        assert_eq!(settings.get("log_version").copied(), told, "{asked}: told of another one it would be told for ever");
     }
 }
 
@@ -350,6 +350,8 @@ fn proxies_are_divided_as_fdbcli_does() {
         let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!(settings, [("commit_proxies", commit), ("grv_proxies", grv)], "{proxies}");
     }
+    let none_of_either = json!({"databaseConfiguration": {"proxies": 8, "commit_proxies": 0, "grv_proxies": -1}});
+    assert_eq!(wish(none_of_either).database.settings["commit_proxies"], 6, "as if nobody had said anything of them");
 }
 
 #[test]

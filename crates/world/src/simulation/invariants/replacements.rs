@@ -129,8 +129,8 @@ impl Invariants {
         self.buckets_are_shown(&ration, after);
     }
 
-    /// Whether some are in flight and wait for a dead one that was to serve before they go: they are of its class and none of them is
-    /// excluded.
+    /// Whether some are in flight and wait for a dead one that was to serve before they go: they are of its class, or go together with those
+    /// that are, and none of them is excluded.
     fn is_waited_for(group: Group<'_>, StatusWrite { before, after, .. }: &StatusWrite<'_>, stage: Stage<'_>) -> bool {
         let excluded = stage.database.map_or_else(Vec::new, crate::database::Database::excluded);
         let is_excluded = |id: &str| excluded.iter().any(|place| place.strip_prefix("locality_instance_id:") == Some(id));
@@ -139,11 +139,13 @@ impl Invariants {
         let still = |one: &Group<'_>| groups_of(after).any(|now| now.id == one.id && now.is_in_flight());
         let shares =
             |one: &Group<'_>| one.is_in_flight() && still(one) && (ration.by_fault_domain || bucket(*one) == bucket(group));
+        let is_storage = |one: &Group<'_>| one.class() == Some(ProcessClass::Storage);
+        let goes_with_it = |one: &Group<'_>| is_storage(one) == is_storage(&group);
         // A server that runs and knows only coordinators of long ago is as good as dead, and so is one that somebody has excluded.
         let serves_nobody = [GroupCondition::MissingProcesses, GroupCondition::ProcessIsMarkedAsExcluded];
         serves_nobody.into_iter().any(|condition| group.has(condition))
-            && groups_of(before).any(|one| shares(&one))
-            && groups_of(before).filter(shares).all(|one| one.class() == group.class() && !is_excluded(one.id))
+            && groups_of(before).any(|one| shares(&one) && one.class() == group.class())
+            && groups_of(before).filter(shares).all(|one| goes_with_it(&one) && !is_excluded(one.id))
     }
 
     /// 51: each class has its bucket, and each bucket is shown with who is in it, and how many that are. 53: nobody waits for a bucket that has room.
