@@ -187,8 +187,12 @@ impl<'a> Standing<'a> {
     /// Nothing is wrong with those there are, but they tolerate less than was asked for, and there are no places for more.
     fn too_few(&self, draft: &Draft<'a>) -> Option<Hold> {
         let desired = &draft.seen.desired;
-        let (wanted, places) = (desired.coordinator_count(), self.zones(draft));
-        (self.now.len() < wanted && places < wanted).then(|| {
+        let wanted = desired.coordinator_count();
+        if self.now.len() >= wanted {
+            return None;
+        }
+        let places = self.zones(draft);
+        (places < wanted).then(|| {
             let sentence =
                 format!("there are {} coordinators, and {wanted} are wanted, which need {wanted} zones", self.now.len());
             let hold = Hold::new(reasons::NOT_ENOUGH_COORDINATORS, &desired.name, sentence, MORE_ZONES);
