@@ -79,12 +79,15 @@ fn forget_what_was_undone(draft: &mut Draft<'_>) {
     }
 }
 
-/// Who was to go as it was because it never served, and serves after all before it went, is drained like any other.
+/// Who was to go as it was because it never served, and serves after all before it went, is drained like any other; so is who has an address of
+/// its own by now, for its servers may be on their way.
 fn serve_after_all(draft: &mut Draft<'_>) {
     let asked = &draft.seen.desired.remove_without_exclusion;
     let skipped = draft.status.groups.iter().filter(|(id, group)| group.exclusion_skipped && !asked.contains(&id.0));
-    let serving: Vec<ProcessGroupId> =
-        skipped.filter(|(id, group)| !draft.members.of(id, group).is_empty()).map(|(id, _)| id.clone()).collect();
+    let serves = |id: &ProcessGroupId, group: &ProcessGroup| {
+        !draft.members.of(id, group).is_empty() || !exclusion::places(draft, id, group).is_empty()
+    };
+    let serving: Vec<ProcessGroupId> = skipped.filter(|(id, group)| serves(id, group)).map(|(id, _)| id.clone()).collect();
     for id in serving {
         if let Some(group) = draft.status.groups.get_mut(&id) {
             group.exclusion_skipped = false;

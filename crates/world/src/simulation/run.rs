@@ -498,6 +498,7 @@ mod tests {
         ("everything", 6784),
         ("everything", 7024),
         ("everything", 8056),
+        ("everything", 250_000_469),
     ];
 
     #[test]

@@ -363,6 +363,10 @@ fn who_never_ran_and_does_in_the_end_is_drained_before_it_goes() {
     assert!(cluster.group("storage-12").exclusion_skipped);
     // A node is there for it after all, and it gets its share of the data.
     cluster.unplaceable.clear();
+    cluster.dead.insert("storage-12".to_owned());
+    cluster.rounds(2);
+    assert!(!cluster.group("storage-12").exclusion_skipped, "its server is on its way");
+    cluster.dead.clear();
     cluster.rounds(5);
     assert!(!cluster.group("storage-12").exclusion_skipped);
     cluster.desired.automation.removal = AtOnce::Zone;
